@@ -1,0 +1,106 @@
+"""Are the statements of RAND_HIE.md and policies/rand_hie.yaml about the committed file true?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from sample_data.make_rand_hie import DEFAULT_PATH
+
+
+@pytest.fixture(scope="module")
+def study() -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect() as connection:
+        connection.execute(f"CREATE VIEW person_years AS FROM '{DEFAULT_PATH}'")
+        yield connection
+
+
+def test_the_file_holds_the_person_years_of_the_published_study(study: duckdb.DuckDBPyConnection) -> None:
+    counts = study.execute("SELECT count(*), count(DISTINCT person_id) FROM person_years").fetchall()
+
+    assert counts == [(20_190, 5_912)]
+
+
+def test_nobody_has_more_than_five_rows_or_two_in_a_year(study: duckdb.DuckDBPyConnection) -> None:
+    persons_by_rows = study.execute(
+        "SELECT n, count(*) FROM (SELECT count(*) AS n FROM person_years GROUP BY person_id) "
+        "GROUP BY n ORDER BY n"
+    ).fetchall()
+    repeated = study.execute(
+        "SELECT count(*) FROM (SELECT 1 FROM person_years GROUP BY person_id, year HAVING count(*) > 1)"
+    ).fetchall()
+
+    assert persons_by_rows == [(1, 269), (2, 246), (3, 3_743), (4, 70), (5, 1_584)]
+    assert repeated == [(0,)]
+
+
+@pytest.mark.parametrize("column", ["site", "coinsurance", "sex", "health"])
+def test_a_column_the_policy_calls_constant_never_changes_for_a_person(
+    study: duckdb.DuckDBPyConnection, column: str
+) -> None:
+    changed = study.execute(
+        f"SELECT count(*) FROM (SELECT person_id FROM person_years GROUP BY person_id "
+        f"HAVING count(DISTINCT {column}) > 1)"
+    ).fetchall()
+
+    assert changed == [(0,)]
+
+
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        ("year", [1, 2, 3, 4, 5]),
+        ("site", [1, 2, 3, 4, 5, 6]),
+        ("coinsurance", [0, 25, 50, 95, 100]),
+        ("sex", ["F", "M"]),
+        ("health", ["excellent", "fair", "good", "poor"]),
+    ],
+)
+def test_a_key_column_holds_exactly_the_values_of_its_domain(
+    study: duckdb.DuckDBPyConnection, column: str, values: list[object]
+) -> None:
+    found = study.execute(f"SELECT DISTINCT {column} FROM person_years ORDER BY {column}").fetchall()
+
+    assert [value for (value,) in found] == values
+
+
+def test_no_value_is_missing(study: duckdb.DuckDBPyConnection) -> None:
+    columns = [row[0] for row in study.execute("DESCRIBE person_years").fetchall()]
+
+    missing = study.execute(
+        "SELECT "
+        + " + ".join(f"count(*) FILTER (WHERE {column} IS NULL)" for column in columns)
+        + " FROM person_years"
+    ).fetchall()
+
+    assert missing == [(0,)]
+
+
+@pytest.mark.parametrize(("column", "digits"), [("mental_health", 1), ("family_income", 2), ("spending", 2)])
+def test_decimals_carry_no_floating_point_artefacts(
+    study: duckdb.DuckDBPyConnection, column: str, digits: int
+) -> None:
+    values = study.execute(f"SELECT DISTINCT {column} FROM person_years").fetchall()
+
+    assert all(value == round(value, digits) for (value,) in values)
+
+
+def test_person_ids_are_integers_that_start_with_the_site(study: duckdb.DuckDBPyConnection) -> None:
+    types = study.execute("SELECT DISTINCT typeof(person_id) FROM person_years").fetchall()
+    elsewhere = study.execute(
+        "SELECT count(*) FROM person_years WHERE person_id // 100000 <> site"
+    ).fetchall()
+
+    assert types == [("INTEGER",)]
+    assert elsewhere == [(0,)]
+
+
+def test_every_column_of_the_file_is_explained(study: duckdb.DuckDBPyConnection) -> None:
+    explanation = (Path(DEFAULT_PATH).parent.parent / "RAND_HIE.md").read_text(encoding="utf-8")
+
+    columns = [row[0] for row in study.execute("DESCRIBE person_years").fetchall()]
+
+    assert [column for column in columns if f"| `{column}` |" not in explanation] == []
