@@ -1,0 +1,83 @@
+"""What do many releases cost together, when all are known beforehand?
+
+For reports and comparisons; accounts, whose queries are chosen adaptively, are guarded by `filters`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import exp, expm1, lgamma, log, log1p, sqrt
+from typing import Final
+
+from dpsql.accounting.conversion import bisect_down
+from dpsql.accounting.normal import hockey_stick
+
+_SPREAD: Final = 14.0
+"""Deviations of the binomial that are summed; the rest has mass below 2 exp(-2 * 14^2)."""
+_UP: Final = 1.0 + 1e-9
+
+
+def basic(k: int, epsilon: float, delta: float) -> tuple[float, float]:
+    """(epsilon, delta) of `k` mechanisms that are each (epsilon, delta)-DP."""
+    return k * epsilon, k * delta
+
+
+def drv_advanced(k: int, epsilon: float, delta: float, delta_prime: float) -> tuple[float, float]:
+    """(epsilon, delta) of `k` such mechanisms by advanced composition.
+
+    Source: Dwork, Rothblum & Vadhan 2010; Dwork & Roth, Theorem 3.20:
+    sqrt(2 k ln(1/delta')) eps + k eps (e^eps - 1), k delta + delta'.
+    """
+    total = sqrt(2.0 * k * -log(delta_prime)) * epsilon + k * epsilon * expm1(epsilon)
+    return total, k * delta + delta_prime
+
+
+def drv_advanced_inverse(k: int, epsilon: float, delta_prime: float) -> float:
+    """The largest epsilon of each of `k` mechanisms whose `drv_advanced` total is at most `epsilon`."""
+    return bisect_down(lambda each: drv_advanced(k, each, 0.0, delta_prime)[0] <= epsilon, 0.0, epsilon)
+
+
+def kov_eps(k: int, epsilon: float, delta: float, delta_total: float) -> float:
+    """The optimal epsilon at `delta_total` of `k` mechanisms that are each (epsilon, delta)-DP.
+
+    Source: Kairouz, Oh & Viswanath 2015: 1 - delta_total = (1 - delta)^k (1 - d), where d is the delta of
+    `k` randomised responses.
+    """
+    share = -expm1(log1p(-delta_total) - k * log1p(-delta))
+    if share <= 0.0:
+        return k * epsilon if delta_total >= k * delta else float("inf")
+    if optimal_delta(k, epsilon, 0.0, 0.0) <= share:
+        return 0.0
+    return -bisect_down(lambda total: optimal_delta(k, epsilon, 0.0, -total) <= share, -k * epsilon, 0.0)
+
+
+def optimal_delta(k: int, epsilon: float, mu2: float, epsilon_total: float) -> float:
+    """The exact delta at `epsilon_total` of `k` randomised responses and Gaussians of summed `mu2`.
+
+    Randomised response is the worst `epsilon`-DP mechanism, so no non-adaptive accountant can admit more.
+    The losses of the responses are (k - 2i) epsilon with binomial weights; what remains is a Gaussian's.
+    """
+    lie = 1.0 / (1.0 + exp(epsilon))
+    centre, spread = k * lie, _SPREAD * sqrt(k) + 1.0
+    total = 0.0
+    for lies in range(max(0, int(centre - spread)), min(k, int(centre + spread)) + 1):
+        total += _weight(k, lies, epsilon) * hockey_stick(epsilon_total - (k - 2 * lies) * epsilon, mu2)
+    return min(1.0, total * _UP)
+
+
+def _weight(k: int, lies: int, epsilon: float) -> float:
+    choices = lgamma(k + 1) - lgamma(lies + 1) - lgamma(k - lies + 1)
+    return exp(choices - k * log1p(exp(-epsilon)) - lies * epsilon)
+
+
+def parallel(parts: Sequence[tuple[float, float]], touched: int = 1) -> tuple[float, float]:
+    """(epsilon, delta) of releases on disjoint parts of the units, when neighbours differ in `touched` parts.
+
+    The sums of the `touched` largest: 1 for a unit added or removed within one part; 2 for a unit replaced,
+    which may leave one part and enter another; c for units spread over c parts.
+    """
+    if touched < 1:
+        raise ValueError(f"neighbours differ in at least one part; got {touched}")
+    epsilons = sorted((epsilon for epsilon, _ in parts), reverse=True)
+    deltas = sorted((delta for _, delta in parts), reverse=True)
+    return sum(epsilons[:touched]), sum(deltas[:touched])
