@@ -33,6 +33,25 @@ class Position:
 
 
 @dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing wrong in a policy file; line and column count from 1."""
+
+    message: str
+    file: str
+    line: int
+    column: int
+    source_line: str
+    suggestion: str | None = None
+
+    def __str__(self) -> str:
+        hint = f" {self.suggestion}" if self.suggestion else ""
+        # Tabs are repeated so that the caret stands under the fault however wide a tab is shown.
+        indent = "".join("\t" if char == "\t" else " " for char in self.source_line[: self.column - 1])
+        head = f"{self.file}:{self.line}:{self.column}: {self.message}"
+        return f"{head}\n    {self.source_line}\n    {indent}^{hint}"
+
+
+@dataclass(frozen=True, slots=True)
 class Code:
     """A stable error code: its meaning never changes, its wording may."""
 
@@ -214,6 +233,18 @@ IDEMPOTENCY = _code(
     "An idempotency key is bound to the analyst and the query it was first used with.",
     Remedy.PROGRAM,
 )
+RECEIPT = _code(
+    "DP604",
+    "receipt not valid",
+    "A receipt is given by the ledger and pays for one run.",
+    Remedy.PROGRAM,
+)
+NO_ACCOUNT = _code(
+    "DP605",
+    "no such account",
+    "A charge names an account that the ledger does not hold, or leaves out the privacy unit's.",
+    Remedy.PROGRAM,
+)
 
 # DP9xx: the interface
 CLOSED = _code("DP900", "closed", "The connection or the cursor is closed.", Remedy.PROGRAM)
@@ -281,7 +312,22 @@ class NotSupportedError(DatabaseError):
 
 
 class PolicyError(ProgrammingError):
-    """The policy cannot be used; the data owner can put it right."""
+    """The policy cannot be used; the data owner can put it right.
+
+    Attributes: ``faults`` (one `Fault` for each thing wrong in the file; empty when the file is not at fault).
+    """
+
+    def __init__(
+        self,
+        code: Code,
+        message: str,
+        *,
+        hint: str | None = None,
+        position: Position | None = None,
+        faults: tuple[Fault, ...] = (),
+    ) -> None:
+        self.faults = faults
+        super().__init__(code, message, hint=hint, position=position)
 
 
 class UnsupportedQuery(NotSupportedError):

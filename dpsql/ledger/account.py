@@ -1,0 +1,44 @@
+"""What does an account hold, under the budget it has now?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+
+from dpsql.accounting.event import Event
+from dpsql.accounting.filters.portfolio import Portfolio
+from dpsql.ledger.entry import Account, AccountSpec
+
+
+@dataclass(frozen=True, slots=True)
+class AccountState:
+    """An account as people see it.
+
+    ``rules`` holds what remains of each live rule of the filter, as a fraction of its budget (1.0: untouched;
+    empty: nothing is admitted any more). ``more`` is the number of further queries like the last one charged
+    to the account, or None before the first.
+    """
+
+    account: str
+    epsilon: Decimal
+    delta: Decimal
+    rules: dict[str, float]
+    more: int | None
+
+
+def reopen_account(spec: AccountSpec, charged: Iterable[Event]) -> Account:
+    """The account as if it had had this budget from its first charge on.
+
+    Every earlier charge is priced again by the new filter, in its order. When one does not fit, the account
+    has no state and admits nothing.
+
+    Raises:
+        ValueError: when no filter can be opened at this budget.
+    """
+    state: Portfolio | None = Portfolio.open(spec.epsilon, spec.delta, slack_share=spec.slack_share)
+    for event in charged:
+        if state is None:
+            break
+        state = state.step(event)
+    return Account(spec, state)

@@ -1,0 +1,241 @@
+"""What follows from the entries? The values kept at hand so that a charge need not read the whole log.
+
+One function, `apply`, is the index's only definition: the ledger calls it after each entry, the audit calls
+it over all of them and compares. Nothing here is a source of truth.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Final, Protocol, assert_never
+
+from dpsql.accounting.filters.portfolio import Portfolio
+from dpsql.ledger.chain import Anchor
+from dpsql.ledger.entry import (
+    Account,
+    Charged,
+    Entry,
+    Failed,
+    Numbered,
+    Opened,
+    PolicyChanged,
+    Released,
+    Unlocked,
+    dumps,
+    spec_from_dict,
+    spec_to_dict,
+)
+
+HEAD: Final = "head"
+POLICY: Final = "policy"
+ACCOUNT: Final = "account"  # an account's budget
+STATE: Final = "state"  # what its filter holds
+RECEIPT: Final = "receipt"
+REPLAY: Final = "replay"
+KEY: Final = "key"
+FAILURES: Final = "failures"
+KINDS: Final = (HEAD, POLICY, ACCOUNT, STATE, RECEIPT, REPLAY, KEY, FAILURES)
+SECRET: Final = "secret"  # noqa: S105 - the name of a kind; the one value that follows from no entry
+ONLY: Final = ""  # the name of a kind that has one value
+
+
+class Values(Protocol):
+    """The part of a store that holds the index."""
+
+    def get(self, kind: str, name: str) -> str | None:
+        """One value."""
+
+    def put(self, kind: str, name: str, value: str) -> None:
+        """Sets a value."""
+
+    def drop(self, kind: str, name: str) -> None:
+        """Removes a value."""
+
+    def items(self, kind: str) -> dict[str, str]:
+        """All values of a kind."""
+
+
+class MemoryValues:
+    """An index in memory, for a replay."""
+
+    def __init__(self) -> None:
+        self._kinds: dict[str, dict[str, str]] = {kind: {} for kind in KINDS}
+
+    def get(self, kind: str, name: str) -> str | None:
+        """One value."""
+        return self._kinds[kind].get(name)
+
+    def put(self, kind: str, name: str, value: str) -> None:
+        """Sets a value."""
+        self._kinds[kind][name] = value
+
+    def drop(self, kind: str, name: str) -> None:
+        """Removes a value."""
+        self._kinds[kind].pop(name, None)
+
+    def items(self, kind: str) -> dict[str, str]:
+        """All values of a kind."""
+        return self._kinds[kind]
+
+
+@dataclass(frozen=True, slots=True)
+class CurrentPolicy:
+    """The policy that charges are made under, as entry `sequence` put it in force."""
+
+    policy_id: str
+    policy_digest: str
+    facts_digest: str
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """An account as entry `sequence` left it; `charged` is the last entry that charged it, or 0."""
+
+    account: Account
+    sequence: int
+    charged: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a receipt: `closed` is the entry of its answer (`released`) or failure, or None."""
+
+    analyst: str
+    replay_key: str
+    key: str | None
+    charged: int
+    closed: int | None
+    released: bool
+
+
+def read_policy(values: Values) -> CurrentPolicy | None:
+    """The current policy; None in an empty ledger."""
+    text = values.get(POLICY, ONLY)
+    return None if text is None else CurrentPolicy(**json.loads(text))
+
+
+def read_standings(values: Values) -> dict[str, Standing]:
+    """Every account by name, as it stands."""
+    return {name: _standing(spec, values.get(STATE, name)) for name, spec in values.items(ACCOUNT).items()}
+
+
+def read_state(values: Values, account: str) -> Portfolio | None:
+    """What an account's filter holds; None when it admits nothing any more.
+
+    Raises:
+        KeyError: when there is no such account.
+    """
+    text = values.get(STATE, account)
+    if text is None:
+        raise KeyError(account)
+    return _portfolio(json.loads(text)["state"])
+
+
+def agrees(standing: Standing, entry: Entry) -> bool:
+    """Whether the entry left the account as it stands."""
+    match entry:
+        case Opened() | PolicyChanged():
+            return standing.account in entry.accounts
+        case Charged():
+            account = standing.account
+            left = [debit.after for debit in entry.debits if debit.charge.account == account.spec.account]
+            return bool(left) and left[-1] == account.state
+        case _:
+            return False
+
+
+def read_outcome(values: Values, receipt: str) -> Outcome | None:
+    """What became of a receipt; None for an unknown one."""
+    text = values.get(RECEIPT, receipt)
+    return None if text is None else Outcome(**json.loads(text))
+
+
+def read_failures(values: Values, analyst: str) -> int:
+    """Failed runs of an analyst since the last `Unlocked`."""
+    return int(values.get(FAILURES, analyst) or 0)
+
+
+def apply(values: Values, numbered: Numbered) -> None:
+    """Brings the index from the state before an entry to the state after it.
+
+    Raises:
+        KeyError: when the entry refers to a receipt or an account that no earlier entry made.
+    """
+    values.put(HEAD, ONLY, str(Anchor(numbered.sequence, numbered.hash)))
+    _apply(values, numbered.sequence, numbered.entry)
+
+
+def _apply(values: Values, sequence: int, entry: Entry) -> None:
+    match entry:
+        case Opened():
+            policy = CurrentPolicy(entry.policy_id, entry.policy_digest, entry.facts_digest, sequence)
+            _put_policy(values, policy, entry.accounts)
+        case PolicyChanged():
+            before = read_policy(values)
+            if before is None:
+                raise KeyError(POLICY)
+            policy = CurrentPolicy(before.policy_id, entry.policy_digest, entry.facts_digest, sequence)
+            _put_policy(values, policy, entry.accounts)
+        case Charged():
+            _put_charge(values, sequence, entry)
+        case Released(receipt):
+            outcome = _close(values, receipt, sequence, released=True)
+            values.put(REPLAY, outcome.replay_key, receipt)
+        case Failed(receipt):
+            outcome = _close(values, receipt, sequence, released=False)
+            values.put(FAILURES, outcome.analyst, str(read_failures(values, outcome.analyst) + 1))
+        case Unlocked(analyst):
+            values.drop(FAILURES, analyst)
+        case _:
+            assert_never(entry)
+
+
+def _put_policy(values: Values, policy: CurrentPolicy, accounts: tuple[Account, ...]) -> None:
+    values.put(POLICY, ONLY, dumps(asdict(policy)))
+    charged = {name: standing.charged for name, standing in read_standings(values).items()}
+    for name in charged:
+        values.drop(ACCOUNT, name)
+        values.drop(STATE, name)
+    for account in accounts:
+        name = account.spec.account
+        values.put(ACCOUNT, name, dumps(spec_to_dict(account.spec)))
+        _put_state(values, name, account.state, policy.sequence, charged.get(name, 0))
+
+
+def _put_charge(values: Values, sequence: int, entry: Charged) -> None:
+    for debit in entry.debits:
+        if values.get(STATE, debit.charge.account) is None:
+            raise KeyError(debit.charge.account)
+        _put_state(values, debit.charge.account, debit.after, sequence, sequence)
+    outcome = Outcome(entry.analyst, entry.replay_key, entry.key, sequence, closed=None, released=False)
+    values.put(RECEIPT, entry.receipt, dumps(asdict(outcome)))
+    if entry.key is not None:
+        values.put(KEY, entry.key, entry.receipt)
+
+
+def _put_state(values: Values, name: str, state: Portfolio | None, sequence: int, charged: int) -> None:
+    held = None if state is None else state.to_dict()
+    values.put(STATE, name, dumps({"state": held, "sequence": sequence, "charged": charged}))
+
+
+def _standing(spec: str, text: str | None) -> Standing:
+    if text is None:
+        raise KeyError(STATE)
+    fields = json.loads(text)
+    account = Account(spec_from_dict(json.loads(spec)), _portfolio(fields["state"]))
+    return Standing(account, fields["sequence"], fields["charged"])
+
+
+def _portfolio(held: dict[str, object] | None) -> Portfolio | None:
+    return None if held is None else Portfolio.from_dict(held)
+
+
+def _close(values: Values, receipt: str, sequence: int, *, released: bool) -> Outcome:
+    before = read_outcome(values, receipt)
+    if before is None or before.closed is not None:
+        raise KeyError(receipt)
+    outcome = Outcome(before.analyst, before.replay_key, before.key, before.charged, sequence, released)
+    values.put(RECEIPT, receipt, dumps(asdict(outcome)))
+    return outcome
