@@ -81,3 +81,27 @@ def parallel(parts: Sequence[tuple[float, float]], touched: int = 1) -> tuple[fl
     epsilons = sorted((epsilon for epsilon, _ in parts), reverse=True)
     deltas = sorted((delta for _, delta in parts), reverse=True)
     return sum(epsilons[:touched]), sum(deltas[:touched])
+
+
+def whitehouse_eps(epsilons: Sequence[float], delta: float) -> float:
+    """Epsilon at `delta` of adaptively chosen pure mechanisms; for comparison only.
+
+    Source: Whitehouse, Ramdas, Rogers & Wu 2023 (arXiv:2203.05481), constants as recalled:
+    sqrt(2 ln(1/delta) S) + S/2, S = sum eps^2.
+    """
+    squares = sum(epsilon * epsilon for epsilon in epsilons)
+    return sqrt(2.0 * -log(delta) * squares) + 0.5 * squares
+
+
+def rruv_eps(epsilons: Sequence[float], epsilon: float, delta: float) -> float:
+    """What the filter of budget (`epsilon`, `delta`) compares with `epsilon`; for comparison only.
+
+    Source: Rogers, Roth, Ullman & Vadhan 2016, Theorem 5.1, delta < 1/e, constants as recalled:
+    sum eps_j (e^eps_j - 1)/2 + sqrt(2 (S + c) (1 + ln(S/c + 1)/2) ln(2/delta)) with
+    c = epsilon^2/(28.04 ln(1/delta)), S = sum eps_j^2.
+    """
+    squares = sum(each * each for each in epsilons)
+    drift = 0.5 * sum(each * expm1(each) for each in epsilons)
+    c = epsilon * epsilon / (28.04 * -log(delta))
+    spread = 2.0 * (squares + c) * (1.0 + 0.5 * log(squares / c + 1.0)) * log(2.0 / delta)
+    return drift + sqrt(spread)
