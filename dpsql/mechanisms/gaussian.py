@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dpsql.mechanisms.quantile import first_below, one_sided_miss
 from dpsql.mechanisms.sampler import LARGEST_SIGMA, NoiseSource, require_scale
 
-# Up to this deviation tails are summed term by term; above, the normal tail bounds them to within 0.2 %.
+# Tails are summed term by term up to here; above, the normal tail is less than a tenth of a step off.
 _SUMMED: Final = 32
 # Terms beyond 10 sigma weigh less than exp(-50) of the first.
 _REACH: Final = 10
@@ -66,8 +66,8 @@ class Gaussian:
     def tail(self, k: int) -> float:
         """Upper bound of P(X >= k) for k >= 1, and 1 for k < 1.
 
-        Up to sigma = 32 the exact sum, rounded up; above, the normal tail from k - 1/2 (from k - 1 below the
-        inflection point), derived in docs/proofs/samplers.md.
+        Up to sigma = 32 the exact sum, above it the normal tail from k - 1/2 on, both rounded up; derived in
+        docs/proofs/samplers.md.
         """
         if k < 1:
             return 1.0
@@ -99,6 +99,5 @@ def _summed_tail(sigma: Fraction, k: int) -> float:
 
 
 def _normal_tail(sigma: Fraction, k: int) -> float:
-    # The density is convex beyond sigma: there each term is at most its integral over a step around it.
-    start = Fraction(2 * k - 1, 2) if 2 * k - 1 >= 2 * sigma else Fraction(k - 1)
-    return math.erfc(float(start / sigma) / math.sqrt(2)) / 2
+    """P(N >= (k - 1/2) / sigma) for a standard normal N: above the discrete tail for every k >= 1."""
+    return math.erfc(float(Fraction(2 * k - 1, 2) / sigma) / math.sqrt(2)) / 2

@@ -53,12 +53,7 @@ class Sampler:
             UnsupportedQuery: the scale is outside [2^-40, 2^40].
         """
         require_scale(scale, LARGEST_SCALE)
-        table = odds.laplace(scale)
-        word = self._digits(table, size)
-        nonzero, sign = len(table) - 2, len(table) - 1
-        magnitude = (word & ((1 << nonzero) - 1)) + 1
-        signed: NDArray[np.int64] = magnitude * (word >> nonzero & 1) * (1 - 2 * (word >> sign & 1))
-        return signed
+        return self._laplace(scale, size)
 
     def discrete_gaussian(self, sigma: Fraction, size: int) -> NDArray[np.int64]:
         """Draw `size` integers x with P(x) ~ exp(-x² / (2 sigma²)).
@@ -75,17 +70,26 @@ class Sampler:
         require_scale(sigma, LARGEST_SIGMA)
         twice_variance = 2 * sigma * sigma
         k = max(1, round(2 * sigma))
+        low, high = k // 2, (k + 1) // 2
+        # From `far` on the exponent is at least 200; stopping there keeps it below 2^63.
+        far = k + ceil(20 * sigma)
+        table = odds.failure(twice_variance, (far - low) * (far - high))
         kept = np.empty(0, dtype=np.int64)
         while len(kept) < size:
-            draws = self.discrete_laplace(twice_variance / k, 16 + (size - len(kept)) * 11 // 8)
-            # Beyond `far` the exponent is at least 200; the minimum keeps a below 2^63.
-            far = k + ceil(20 * sigma)
+            draws = self._laplace(twice_variance / k, 16 + (size - len(kept)) * 11 // 8)
             folded = np.minimum(np.abs(draws), far)
-            a = (folded - k // 2) * (folded - (k + 1) // 2)
-            table = odds.failure(twice_variance, (far - k // 2) * (far - (k + 1) // 2))
+            a = (folded - low) * (folded - high)
             failures = self._digits(table, len(draws))
             kept = np.concatenate([kept, draws[failures & a == 0]])
         return kept[:size]
+
+    def _laplace(self, scale: Fraction, size: int) -> NDArray[np.int64]:
+        table = odds.laplace(scale)
+        word = self._digits(table, size)
+        nonzero, sign = len(table) - 2, len(table) - 1
+        magnitude = (word & ((1 << nonzero) - 1)) + 1
+        signed: NDArray[np.int64] = magnitude * (word >> nonzero & 1) * (1 - 2 * (word >> sign & 1))
+        return signed
 
     def _digits(self, table: odds.Table, size: int) -> NDArray[np.int64]:
         """Draw `size` words; digit i of each is 1 with probability table[i] / 2^256, all independent."""
