@@ -19,7 +19,7 @@ help:
 	@echo "make test     every test that takes seconds (under five minutes)"
 	@echo "make check    format, lint, types, layers, documentation"
 	@echo "make audit    the slow and the statistical tests"
-	@echo "make bench    time queries against plain DuckDB"
+	@echo "make bench    run every program in benchmarks/"
 	@echo "make golden   rewrite the expected plans after a change that is meant"
 	@echo "make clean    remove what make made"
 
@@ -40,7 +40,7 @@ audit: $(VENV)/.installed-dev $(CLINIC)
 	$(RUN) -m pytest -m "slow or statistical" -n 2
 
 bench: $(VENV)/.installed-dev
-	$(RUN) -m benchmarks
+	@for program in benchmarks/*.py; do echo "== $$program"; $(RUN) $$program || exit; done
 
 golden: $(VENV)/.installed-dev $(CLINIC)
 	$(RUN) -m pytest tests/golden --update-golden

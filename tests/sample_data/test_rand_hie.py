@@ -8,7 +8,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from dpsql.policy import Values, load
+
 SAMPLE_DATA = Path(__file__).parents[2] / "sample_data"
+POLICY = Path(__file__).parents[2] / "policies" / "rand_hie.yaml"
 
 
 @pytest.fixture(scope="module")
@@ -115,3 +118,30 @@ def test_a_new_export_gives_the_committed_rows(study: duckdb.DuckDBPyConnection,
     fresh = export(tmp_path / "person_years.parquet")
 
     assert study.execute(f"FROM '{fresh}'").fetchall() == study.execute("FROM person_years").fetchall()
+
+
+def test_the_policy_describes_the_file_column_by_column(study: duckdb.DuckDBPyConnection) -> None:
+    policy = load(POLICY)
+
+    table = policy.tables["person_years"]
+    columns = [row[0] for row in study.execute("DESCRIBE person_years").fetchall()]
+
+    assert (POLICY.parent / policy.source / "person_years.parquet").resolve().is_file()
+    assert list(table.columns) == columns
+    assert (table.unit, table.max_rows) == ("person_id", 5)
+
+
+def test_the_policy_promises_constancy_and_domains_that_are_true(study: duckdb.DuckDBPyConnection) -> None:
+    columns = load(POLICY).tables["person_years"].columns
+
+    constants = {name for name, column in columns.items() if column.constant}
+    outside = [
+        name
+        for name, column in columns.items()
+        if isinstance(column.domain, Values)
+        for (value,) in study.execute(f"SELECT DISTINCT {name} FROM person_years").fetchall()
+        if value not in column.domain.values
+    ]
+
+    assert constants == {"site", "coinsurance", "sex", "health"}
+    assert outside == []
