@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from dpsql.accounting.event import Event
-from dpsql.accounting.filters.portfolio import Portfolio
+from dpsql.accounting.filters import Portfolio
 from dpsql.ledger.entry import Account, AccountSpec
 
 

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Final, Protocol
 
 from dpsql.accounting.event import Event
-from dpsql.accounting.filters.portfolio import Portfolio, check_open, check_step
+from dpsql.accounting.filters import Portfolio, check_open, check_step
 from dpsql.accounting.loss import delta_of, epsilon_of
 from dpsql.accounting.rounding import EXACT
 from dpsql.ledger.account import reopen_account

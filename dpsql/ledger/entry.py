@@ -12,10 +12,11 @@ from decimal import Decimal
 from typing import Any, Final, TypeAlias, assert_never
 
 from dpsql.accounting import event as events
-from dpsql.accounting.filters.portfolio import Portfolio
+from dpsql.accounting.filters import Portfolio
 from dpsql.plan.charge import Charge
 
 FORMAT: Final = 1
+_JSON: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +119,7 @@ class Numbered:
 
 def dumps(value: object) -> str:
     """Canonical JSON; a float in it is a fault of the program."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return _JSON.encode(value)
 
 
 def canonical(entry: Entry) -> bytes:

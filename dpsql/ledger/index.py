@@ -7,11 +7,13 @@ it over all of them and compares. Nothing here is a source of truth.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
-from typing import Final, Protocol, assert_never
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, TypeVar, assert_never
 
-from dpsql.accounting.filters.portfolio import Portfolio
+from dpsql.accounting.filters import Portfolio
 from dpsql.ledger.chain import Anchor
+from dpsql.ledger.damage import broken
 from dpsql.ledger.entry import (
     Account,
     Charged,
@@ -38,6 +40,9 @@ FAILURES: Final = "failures"
 KINDS: Final = (HEAD, POLICY, ACCOUNT, STATE, RECEIPT, REPLAY, KEY, FAILURES)
 SECRET: Final = "secret"  # noqa: S105 - the name of a kind; the one value that follows from no entry
 ONLY: Final = ""  # the name of a kind that has one value
+
+
+_T = TypeVar("_T")
 
 
 class Values(Protocol):
@@ -113,7 +118,7 @@ class Outcome:
 def read_policy(values: Values) -> CurrentPolicy | None:
     """The current policy; None in an empty ledger."""
     text = values.get(POLICY, ONLY)
-    return None if text is None else CurrentPolicy(**json.loads(text))
+    return None if text is None else _read(text, lambda fields: CurrentPolicy(**fields))
 
 
 def read_standings(values: Values) -> dict[str, Standing]:
@@ -130,7 +135,7 @@ def read_state(values: Values, account: str) -> Portfolio | None:
     text = values.get(STATE, account)
     if text is None:
         raise KeyError(account)
-    return _portfolio(json.loads(text)["state"])
+    return _read(text, lambda fields: _portfolio(fields["state"]))
 
 
 def agrees(standing: Standing, entry: Entry) -> bool:
@@ -149,12 +154,13 @@ def agrees(standing: Standing, entry: Entry) -> bool:
 def read_outcome(values: Values, receipt: str) -> Outcome | None:
     """What became of a receipt; None for an unknown one."""
     text = values.get(RECEIPT, receipt)
-    return None if text is None else Outcome(**json.loads(text))
+    return None if text is None else _read(text, lambda fields: Outcome(**fields))
 
 
 def read_failures(values: Values, analyst: str) -> int:
     """Failed runs of an analyst since the last `Unlocked`."""
-    return int(values.get(FAILURES, analyst) or 0)
+    text = values.get(FAILURES, analyst)
+    return 0 if text is None else _read(text, int)
 
 
 def apply(values: Values, numbered: Numbered) -> None:
@@ -193,7 +199,7 @@ def _apply(values: Values, sequence: int, entry: Entry) -> None:
 
 
 def _put_policy(values: Values, policy: CurrentPolicy, accounts: tuple[Account, ...]) -> None:
-    values.put(POLICY, ONLY, dumps(asdict(policy)))
+    values.put(POLICY, ONLY, _dumps(policy))
     charged = {name: standing.charged for name, standing in read_standings(values).items()}
     for name in charged:
         values.drop(ACCOUNT, name)
@@ -210,9 +216,13 @@ def _put_charge(values: Values, sequence: int, entry: Charged) -> None:
             raise KeyError(debit.charge.account)
         _put_state(values, debit.charge.account, debit.after, sequence, sequence)
     outcome = Outcome(entry.analyst, entry.replay_key, entry.key, sequence, closed=None, released=False)
-    values.put(RECEIPT, entry.receipt, dumps(asdict(outcome)))
+    values.put(RECEIPT, entry.receipt, _dumps(outcome))
     if entry.key is not None:
         values.put(KEY, entry.key, entry.receipt)
+
+
+def _dumps(value: CurrentPolicy | Outcome) -> str:
+    return dumps({name: getattr(value, name) for name in value.__slots__})
 
 
 def _put_state(values: Values, name: str, state: Portfolio | None, sequence: int, charged: int) -> None:
@@ -222,10 +232,21 @@ def _put_state(values: Values, name: str, state: Portfolio | None, sequence: int
 
 def _standing(spec: str, text: str | None) -> Standing:
     if text is None:
-        raise KeyError(STATE)
-    fields = json.loads(text)
-    account = Account(spec_from_dict(json.loads(spec)), _portfolio(fields["state"]))
-    return Standing(account, fields["sequence"], fields["charged"])
+        raise broken("An account has no stored state")
+    budget = _read(spec, spec_from_dict)
+    return _read(
+        text,
+        lambda fields: Standing(
+            Account(budget, _portfolio(fields["state"])), int(fields["sequence"]), int(fields["charged"])
+        ),
+    )
+
+
+def _read(text: str, build: Callable[[Any], _T]) -> _T:
+    try:
+        return build(json.loads(text))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise broken("A value of its index cannot be read") from error
 
 
 def _portfolio(held: dict[str, object] | None) -> Portfolio | None:
@@ -237,5 +258,5 @@ def _close(values: Values, receipt: str, sequence: int, *, released: bool) -> Ou
     if before is None or before.closed is not None:
         raise KeyError(receipt)
     outcome = Outcome(before.analyst, before.replay_key, before.key, before.charged, sequence, released)
-    values.put(RECEIPT, receipt, dumps(asdict(outcome)))
+    values.put(RECEIPT, receipt, _dumps(outcome))
     return outcome

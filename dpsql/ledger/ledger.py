@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Final, Self
 
 from dpsql import errors
-from dpsql.accounting.filters.portfolio import Portfolio
+from dpsql.accounting.filters import Portfolio
 from dpsql.ledger import index
 from dpsql.ledger.chain import Anchor
+from dpsql.ledger.damage import broken
 from dpsql.ledger.entry import AccountSpec, Charged, Debit, Failed, Opened, PolicyChanged, Released, Unlocked
-from dpsql.ledger.log import append, broken, numbered, read_entry, read_rows
+from dpsql.ledger.log import append, numbered, read_entry, read_rows
 from dpsql.ledger.reader import LedgerReader
-from dpsql.ledger.receipt import Receipt, Stored, issue, used_up
+from dpsql.ledger.receipt import Receipt, Stored, issue, issue_used
 from dpsql.ledger.store import Store, open_store
 from dpsql.ledger.terms import UNIT, Describe, Terms, changed, differs, opened, refuse_change, refuse_foreign
 from dpsql.plan.charge import Charge
@@ -141,7 +142,7 @@ class Ledger(LedgerReader):
                 debits=self._admit(charges),
             )
             written = append(self._store, entry)
-        return issue(id=entry.receipt, sequence=written.sequence, hash=written.hash, charges=charges)
+        return issue(written.sequence, written.hash, entry)
 
     def admits(self, charges: tuple[Charge, ...]) -> str | None:
         """The first account that would refuse the charges now, or None; changes nothing."""
@@ -353,9 +354,7 @@ class Ledger(LedgerReader):
         )
         if not (isinstance(charge.entry, Charged) and isinstance(answer, Released)):
             raise broken(f"Receipt {receipt} does not lead to a charge and an answer")
-        charges = tuple(debit.charge for debit in charge.entry.debits)
-        paid = used_up(id=receipt, sequence=charge.sequence, hash=charge.hash, charges=charges)
-        return Stored(answer.answer, paid)
+        return Stored(answer.answer, issue_used(charge.sequence, charge.hash, charge.entry))
 
     def _secret(self) -> str:
         secret = self._store.get(index.SECRET, index.ONLY)

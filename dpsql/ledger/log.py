@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Final
 
-from dpsql import errors
 from dpsql.ledger import index
 from dpsql.ledger.chain import GENESIS, Anchor, link
+from dpsql.ledger.damage import broken
 from dpsql.ledger.entry import Entry, Numbered, canonical, parse
 from dpsql.ledger.store import Row, Store
 
@@ -69,15 +69,6 @@ def read_rows(store: Store) -> Iterator[Row]:
     while rows := store.rows(after, _CHUNK):
         yield from rows
         after = rows[-1].sequence
-
-
-def broken(what: str) -> errors.LedgerError:
-    """The error of a ledger that does not hold together."""
-    return errors.LedgerError(
-        errors.LEDGER_BROKEN,
-        f"The ledger does not verify. {what}.",
-        hint="Run `dpsql ledger verify`. A restored file must be the newest: an older one forgets charges.",
-    )
 
 
 def numbered(row: Row) -> Numbered:

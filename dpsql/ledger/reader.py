@@ -12,8 +12,9 @@ from dpsql.ledger import index
 from dpsql.ledger.account import AccountState
 from dpsql.ledger.audit import Finding, audit_store
 from dpsql.ledger.chain import GENESIS, Anchor
+from dpsql.ledger.damage import broken
 from dpsql.ledger.entry import Charged, Numbered
-from dpsql.ledger.log import broken, read_entries, read_entry
+from dpsql.ledger.log import read_entries, read_entry
 from dpsql.ledger.store import Store, open_store
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, NoReturn, final
 
 from dpsql import errors
+from dpsql.ledger.entry import Charged
 from dpsql.plan.charge import Charge
 
 _ISSUER: Final = object()
@@ -16,33 +17,27 @@ _ISSUER: Final = object()
 class Receipt:
     """Proof that a query's charge is durable. Invariant: one receipt, at most one scan.
 
-    Attributes: ``id``, ``sequence`` and ``hash`` of the entry that charged it, ``charges`` per account.
+    Attributes: ``id``, ``sequence`` and ``hash`` of the entry that charged it, ``charges`` per account, and
+    the ``plan_digest`` of the one plan it pays for.
     """
 
-    __slots__ = ("_lock", "_used", "charges", "hash", "id", "sequence")
+    __slots__ = ("_lock", "_used", "charges", "hash", "id", "plan_digest", "sequence")
 
     id: Final[str]
     sequence: Final[int]
     hash: Final[str]
     charges: Final[tuple[Charge, ...]]
+    plan_digest: Final[str]
 
-    def __init__(
-        self,
-        issuer: object,
-        *,
-        id: str,
-        sequence: int,
-        hash: str,
-        charges: tuple[Charge, ...],
-        used: bool,
-    ) -> None:
+    def __init__(self, issuer: object, sequence: int, hash: str, entry: Charged) -> None:
         if issuer is not _ISSUER:
             raise errors.InternalError(errors.RECEIPT, "Only the ledger gives receipts.")
-        self.id = id
+        self.id = entry.receipt
         self.sequence = sequence
         self.hash = hash
-        self.charges = charges
-        self._used = used
+        self.charges = tuple(debit.charge for debit in entry.debits)
+        self.plan_digest = entry.plan_digest
+        self._used = False
         self._lock = threading.Lock()
 
     def __repr__(self) -> str:
@@ -71,11 +66,13 @@ class Stored:
     receipt: Receipt
 
 
-def issue(*, id: str, sequence: int, hash: str, charges: tuple[Charge, ...]) -> Receipt:
+def issue(sequence: int, hash: str, entry: Charged) -> Receipt:
     """A receipt that pays for one run; for the ledger's own use, after the charge is durable."""
-    return Receipt(_ISSUER, id=id, sequence=sequence, hash=hash, charges=charges, used=False)
+    return Receipt(_ISSUER, sequence, hash, entry)
 
 
-def used_up(*, id: str, sequence: int, hash: str, charges: tuple[Charge, ...]) -> Receipt:
-    """The receipt of an answer that is already released."""
-    return Receipt(_ISSUER, id=id, sequence=sequence, hash=hash, charges=charges, used=True)
+def issue_used(sequence: int, hash: str, entry: Charged) -> Receipt:
+    """The receipt of an answer that was released before."""
+    receipt = issue(sequence, hash, entry)
+    receipt.consume()
+    return receipt

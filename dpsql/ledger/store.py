@@ -19,6 +19,7 @@ from typing import Final, Protocol
 from urllib.parse import quote
 
 from dpsql import errors
+from dpsql.ledger.damage import broken
 
 VERSION: Final = 1
 MEMORY: Final = ":memory:"
@@ -203,11 +204,7 @@ class SQLiteStore:
             )
         if self._tables() != _SCHEMA:
             # A trigger or view of a stranger could change what our statements do.
-            raise errors.LedgerError(
-                errors.LEDGER_BROKEN,
-                f"The tables of {self._path!r} are not those of a ledger.",
-                hint="Run `dpsql ledger verify`, or restore the file.",
-            )
+            raise broken("Its tables are not those of a ledger")
 
     def _journal(self) -> None:
         if self._path == MEMORY:
@@ -217,9 +214,9 @@ class SQLiteStore:
             try:
                 self._connection.execute("PRAGMA journal_mode=WAL")
                 return
-            except sqlite3.OperationalError:
+            except sqlite3.OperationalError as error:
                 # The change to WAL does not wait for other processes as statements do.
-                if time.monotonic() > deadline:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
                     raise
                 time.sleep(0.01)
 
@@ -262,6 +259,17 @@ def _create_file(path: str) -> None:
     except FileExistsError:
         return
     os.close(descriptor)
+    _sync_folder(os.path.dirname(os.path.abspath(path)))
+
+
+def _sync_folder(path: str) -> None:
+    # Without it a power cut could take the new file away, and the next session would start unspent.
+    if hasattr(os, "O_DIRECTORY"):
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _connect(path: str, *, read_only: bool) -> sqlite3.Connection:
@@ -272,6 +280,7 @@ def _connect(path: str, *, read_only: bool) -> sqlite3.Connection:
     )
     connection.execute("PRAGMA trusted_schema=OFF")
     connection.execute("PRAGMA synchronous=FULL")
+    connection.execute("PRAGMA fullfsync=ON")
     return connection
 
 
@@ -288,10 +297,10 @@ def _translated(path: str) -> Iterator[None]:
         # SQLite's text names tables and columns of the ledger, never a value.
         raise _trouble(
             f"The ledger {path!r} cannot be read or written: {error}.",
-            "Nothing was changed. Look at the disk's room, the file's rights and other processes.",
+            "Look at the disk's room, the file's rights and other processes.",
         ) from error
     except UnicodeError as error:
-        raise _trouble("A name or a key is not valid Unicode.", "Nothing was changed.") from error
+        raise _trouble("A name or a key is not valid Unicode.") from error
     except OSError as error:
         raise _trouble(
             f"The ledger {path!r} cannot be opened: {error.strerror}.",
