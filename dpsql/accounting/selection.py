@@ -21,5 +21,5 @@ def keep_probabilities(epsilon: float, delta: float, units: int) -> tuple[float,
 
 
 def truncated_geometric(epsilon: float, delta: float) -> int:
-    """The k of the optimal mechanism: show a group iff its count plus geometric noise on [-k, k] is above k."""
+    """The k of the optimal mechanism: show a group iff its count plus noise on [-k, k] is above k."""
     return ceil(log((expm1(epsilon) + 2.0 * delta) / ((exp(epsilon) + 1.0) * delta)) / epsilon)

@@ -1,0 +1,510 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from decimal import Decimal
+from math import inf, nan
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpsql.accounting import (
+    Approximate,
+    Composed,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Event,
+    Exponential,
+    Gaussian,
+    Portfolio,
+    Pure,
+    Threshold,
+    check_open,
+    check_step,
+)
+from dpsql.accounting.composition import optimal_delta
+from dpsql.accounting.conversion import delta_gdp, rdp_budget
+from dpsql.accounting.filters import Additive, Basic, Renyi, Residue, Slack
+from dpsql.accounting.filters.library import (
+    open_concentrated,
+    open_gaussian_dp,
+    open_orders,
+    open_residue,
+)
+from tests.accounting.strategies import BUDGETS, EVENTS, SHARES
+
+ONE = Decimal(1)
+MILLIONTH = Decimal("1e-6")
+TENTH = Decimal("0.1")
+
+
+def _run(account: Portfolio, events: Sequence[Event]) -> Portfolio:
+    """The account after the events; refused ones are left out."""
+    for event in events:
+        account = account.step(event) or account
+    return account
+
+
+def _rule(account: Portfolio, name: str) -> Basic | Residue | Additive:
+    return next(rule for rule in account.live if rule.name == name)
+
+
+# opening
+
+
+def test_a_fresh_account_has_three_untouched_rules_and_its_slack() -> None:
+    account = Portfolio.open(ONE, MILLIONTH, slack_share=TENTH)
+
+    assert account.rules() == {"basic": 1.0, "residue": 1.0, "rdp": 1.0, "slack": 1.0}
+    assert account.alive == {"basic", "residue", "rdp"}
+
+
+def test_the_shares_of_delta_add_up_to_the_budget() -> None:
+    account = Portfolio.open(ONE, MILLIONTH, slack_share=TENTH)
+    residue, rdp = _rule(account, "residue"), _rule(account, "rdp")
+    assert isinstance(residue, Residue)
+    assert isinstance(rdp, Additive)
+    assert isinstance(rdp.currency, Renyi)
+
+    spent = delta_gdp(1.0, residue.budget**0.5)
+    room = rdp_budget(rdp.currency.alpha, 1.0, 0.9e-7)
+
+    assert account.slack.budget == Decimal("1e-7")
+    assert spent == pytest.approx(8.1e-7, rel=1e-9)
+    assert rdp.budget == pytest.approx(room, rel=1e-12)
+
+
+def test_an_account_without_delta_adds_up_epsilons_only() -> None:
+    account = Portfolio.open(ONE, Decimal(0))
+
+    assert account.alive == {"basic"}
+    assert account.rules() == {"basic": 1.0}
+    assert account.step(Gaussian(1e-6)) is None
+    assert account.step(Threshold(Decimal("1e-20"))) is None
+    assert account.step(Threshold(Decimal(0))) is not None
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "share"),
+    [
+        ("0", "1e-6", "0"),
+        ("-1", "1e-6", "0"),
+        ("NaN", "1e-6", "0"),
+        ("Infinity", "1e-6", "0"),
+        ("1", "NaN", "0"),
+        ("1", "-1e-9", "0"),
+        ("1", "1", "0"),
+        ("1", "1e-6", "1"),
+        ("1", "1e-6", "-0.1"),
+        ("1", "1e-6", "NaN"),
+        ("80", "1e-6", "0"),
+        ("800", "1e-6", "0"),
+        ("1e300", "1e-6", "0"),
+        ("1", "1e-300", "0"),
+    ],
+)
+def test_a_budget_that_cannot_be_guarded_is_refused(epsilon: str, delta: str, share: str) -> None:
+    with pytest.raises(ValueError, match=r"budget|share"):
+        Portfolio.open(Decimal(epsilon), Decimal(delta), slack_share=Decimal(share))
+
+
+def test_the_largest_budget_still_opens() -> None:
+    assert Portfolio.open(Decimal(50), MILLIONTH).alive == {"basic", "residue", "rdp"}
+    assert Portfolio.open(Decimal(200), Decimal(0)).alive == {"basic"}
+
+
+# stepping
+
+
+def test_a_gaussian_ends_the_basic_rule_for_good() -> None:
+    account = _run(Portfolio.open(ONE, MILLIONTH), [Gaussian(1e-6), *[Pure(Decimal("0.01"))] * 3])
+
+    assert account.alive == {"residue", "rdp"}
+
+
+def test_one_large_pure_step_ends_the_residue_rule_for_good() -> None:
+    account = _run(Portfolio.open(ONE, MILLIONTH), [Pure(Decimal("0.5")), Pure(Decimal("1e-6"))])
+
+    assert "residue" not in account.alive
+    assert "basic" in account.alive
+
+
+def test_a_step_that_no_surviving_rule_covers_is_refused() -> None:
+    account = _run(Portfolio.open(ONE, MILLIONTH), [Gaussian(0.03)])
+
+    assert account.alive == {"residue", "rdp"}
+    assert account.step(Pure(Decimal("0.9"))) is None
+    assert account.step(Composed((Pure(Decimal("0.1")), Gaussian(0.05)))) is None
+
+
+def test_parts_that_each_fit_another_rule_do_not_make_a_step() -> None:
+    account = Portfolio.open(ONE, MILLIONTH)
+    pure, gaussian = Pure(Decimal("0.9")), Gaussian(0.05)
+    assert account.step(pure) is not None
+    assert account.step(gaussian) is not None
+
+    assert account.step(Composed((pure, gaussian))) is None
+
+
+def test_the_basic_rule_is_exact_to_the_last_decimal() -> None:
+    account = Portfolio.open(ONE, Decimal(0))
+
+    spent = _run(account, [Pure(TENTH)] * 9)
+    last = spent.step(Pure(TENTH))
+
+    assert last is not None
+    assert last.rules() == {"basic": 0.0}
+    assert last.step(Pure(Decimal("1e-6"))) is None
+    assert spent.step(Pure(Decimal("0.1" + "0" * 60 + "1"))) is None
+
+
+def test_the_slack_is_exact_and_its_end_kills_no_rule() -> None:
+    account = Portfolio.open(ONE, MILLIONTH, slack_share=TENTH)
+    threshold = Threshold(Decimal("1e-9"))
+
+    spent = _run(account, [threshold] * 100)
+
+    assert spent.rules()["slack"] == 0.0
+    assert spent.step(threshold) is None
+    assert spent.alive == {"basic", "residue", "rdp"}
+    assert spent.step(Pure(TENTH)) is not None
+
+
+def test_a_black_box_pays_its_epsilon_to_the_rules_and_its_delta_to_the_slack() -> None:
+    account = Portfolio.open(ONE, MILLIONTH, slack_share=TENTH)
+
+    box = account.step(Approximate(TENTH, Decimal("1e-8")))
+    pure = account.step(Pure(TENTH))
+
+    assert box is not None
+    assert pure is not None
+    assert box.live == pure.live
+    assert box.slack.rest == Decimal("9e-8")
+
+
+def test_the_exponential_mechanism_pays_the_residue_for_half_its_epsilon() -> None:
+    account = Portfolio.open(ONE, MILLIONTH)
+
+    choice, half = account.step(Exponential(TENTH)), account.step(Pure(TENTH / 2))
+
+    assert choice is not None
+    assert half is not None
+    assert choice.rules()["residue"] == half.rules()["residue"]
+    assert choice.rules()["basic"] == 0.9
+
+
+def test_a_discrete_gaussian_pays_more_than_a_continuous_one_on_a_coarse_lattice() -> None:
+    account = Portfolio.open(ONE, MILLIONTH)
+
+    coarse, fine = account.step(DiscreteGaussian(1e-3, 4.0)), account.step(Gaussian(1e-3))
+
+    assert coarse is not None
+    assert fine is not None
+    assert coarse.rules()["residue"] < fine.rules()["residue"]
+    assert coarse.rules()["rdp"] == fine.rules()["rdp"]
+
+
+def test_the_smallest_steps_are_never_free() -> None:
+    account = Portfolio.open(ONE, MILLIONTH, slack_share=TENTH)
+    least: list[Event] = [Pure(Decimal("1e-6")), Gaussian(1e-12), Exponential(Decimal("1e-6"))]
+
+    for event in least:
+        after = account.step(event)
+        assert after is not None
+        for name in after.alive - {"basic"}:
+            before_rule, after_rule = _rule(account, name), _rule(after, name)
+            assert not isinstance(before_rule, Basic)
+            assert not isinstance(after_rule, Basic)
+            assert after_rule.rest < before_rule.rest
+
+
+@given(BUDGETS, SHARES, st.lists(EVENTS, max_size=12))
+def test_no_step_gives_anything_back(
+    budget: tuple[Decimal, Decimal], share: Decimal, events: list[Event]
+) -> None:
+    account = Portfolio.open(*budget, slack_share=share)
+
+    for event in events:
+        after = account.step(event)
+        if after is None:
+            continue
+        assert after.alive <= account.alive
+        assert all(after.rules()[name] <= account.rules()[name] for name in after.rules())
+        assert check_step(account, event, after)
+        account = after
+
+    assert account.alive
+
+
+@given(BUDGETS, SHARES, st.lists(EVENTS, max_size=8), EVENTS)
+def test_a_refused_step_changes_nothing_and_stays_refused(
+    budget: tuple[Decimal, Decimal], share: Decimal, events: list[Event], event: Event
+) -> None:
+    account = _run(Portfolio.open(*budget, slack_share=share), events)
+    before = json.dumps(account.to_dict())
+
+    refused = account.step(event) is None
+
+    assert json.dumps(account.to_dict()) == before
+    assert (account.more(event) == 0) or not refused
+
+
+@given(BUDGETS, SHARES, st.lists(EVENTS, max_size=8))
+def test_an_account_survives_its_stored_form(
+    budget: tuple[Decimal, Decimal], share: Decimal, events: list[Event]
+) -> None:
+    account = _run(Portfolio.open(*budget, slack_share=share), events)
+
+    stored = json.dumps(account.to_dict(), sort_keys=True)
+
+    assert Portfolio.from_dict(json.loads(stored)) == account
+
+
+@given(
+    st.sampled_from(["0.5", "1", "3"]),
+    st.sampled_from(["1e-3", "1e-6"]),
+    st.sampled_from(["0.02", "0.05", "0.2", "0.5"]),
+    st.sampled_from([1e-4, 3e-3, 2e-2]),
+    st.lists(st.booleans(), min_size=1, max_size=40),
+)
+def test_what_an_account_admits_is_within_the_budget_by_the_exact_accountant(
+    epsilon: str, delta: str, eps0: str, mu2: float, pattern: list[bool]
+) -> None:
+    account = Portfolio.open(Decimal(epsilon), Decimal(delta))
+    counts = {True: 0, False: 0}
+
+    for is_pure in pattern * 25:
+        after = account.step(Pure(Decimal(eps0)) if is_pure else Gaussian(mu2))
+        if after is not None:
+            account = after
+            counts[is_pure] += 1
+
+    spent = optimal_delta(counts[True], float(eps0), counts[False] * mu2, float(epsilon) * (1.0 + 1e-12))
+    assert spent <= float(delta)
+
+
+def test_an_account_wastes_little_against_the_exact_accountant() -> None:
+    account = Portfolio.open(ONE, MILLIONTH)
+
+    admitted = account.more(Pure(Decimal("0.01")))
+
+    best = next(k for k in range(500, 700) if optimal_delta(k + 1, 0.01, 0.0, 1.0) > 1e-6)
+    assert best == 562
+    assert 0.92 * best <= admitted <= best
+
+
+# counting ahead
+
+
+@given(BUDGETS, SHARES, st.lists(EVENTS, max_size=4), EVENTS)
+def test_counting_ahead_promises_no_more_than_stepping_admits(
+    budget: tuple[Decimal, Decimal], share: Decimal, events: list[Event], event: Event
+) -> None:
+    account = _run(Portfolio.open(*budget, slack_share=share), events)
+    promised = account.more(event)
+
+    admitted = 0
+    while admitted < min(promised, 60):
+        after = account.step(event)
+        assert after is not None
+        account = after
+        admitted += 1
+
+    if promised < 60:
+        assert account.more(event) <= 1
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        DiscreteLaplace(Decimal("0.01")),
+        DiscreteLaplace(Decimal("0.1")),
+        DiscreteGaussian(1e-4, 1e6),
+        Exponential(Decimal("0.05")),
+        Composed((Threshold(Decimal("1e-9")), DiscreteLaplace(Decimal("0.001")))),
+    ],
+)
+def test_counting_ahead_is_exact_up_to_one(event: Event) -> None:
+    account: Portfolio | None = Portfolio.open(ONE, MILLIONTH, slack_share=TENTH)
+    assert account is not None
+    promised = account.more(event)
+
+    admitted = 0
+    while (account := account.step(event)) is not None:
+        admitted += 1
+
+    assert promised <= admitted <= promised + 1
+
+
+def test_counting_ahead_stops_at_a_million() -> None:
+    account = Portfolio.open(Decimal(50), Decimal("1e-3"), slack_share=TENTH)
+
+    assert account.more(Pure(Decimal("1e-6"))) == 10**6
+    assert account.more(Gaussian(1e-12)) == 10**6
+    assert account.more(Threshold(Decimal(0))) == 10**6
+
+
+# auditing
+
+
+def _after(account: Portfolio, event: Event) -> Portfolio:
+    after = account.step(event)
+    assert after is not None
+    return after
+
+
+def test_the_auditor_accepts_a_fresh_account_and_rejects_a_richer_one() -> None:
+    account = Portfolio.open(ONE, MILLIONTH, slack_share=TENTH)
+    basic, residue, rdp = account.live
+    assert isinstance(residue, Residue)
+    assert isinstance(rdp, Additive)
+
+    richer = [
+        replace(account, live=(Basic(ONE * 2, ONE * 2), residue, rdp)),
+        replace(account, live=(basic, Residue(residue.budget * 1.001, residue.budget * 1.001), rdp)),
+        replace(account, live=(basic, residue, replace(rdp, budget=rdp.budget * 1.001, rest=rdp.rest))),
+        replace(account, live=(basic, residue, replace(rdp, name="zcdp"))),
+        replace(account, slack=Slack(MILLIONTH, MILLIONTH)),
+        replace(account, live=()),
+        open_residue(ONE, MILLIONTH, slack_share=TENTH),
+    ]
+
+    assert check_open(account)
+    assert check_open(Portfolio.open(ONE, Decimal(0)))
+    assert not any(check_open(other) for other in richer)
+
+
+def test_the_auditor_rejects_a_step_that_took_too_little() -> None:
+    account = Portfolio.open(ONE, MILLIONTH, slack_share=TENTH)
+    event = Composed((Pure(Decimal("0.05")), Threshold(Decimal("1e-9"))))
+    after = _after(account, event)
+    basic, residue, rdp = after.live
+    assert isinstance(basic, Basic)
+    assert isinstance(residue, Residue)
+    assert isinstance(rdp, Additive)
+
+    forged = [
+        replace(after, live=(replace(basic, rest=basic.rest + MILLIONTH), residue, rdp)),
+        replace(after, live=(basic, replace(residue, rest=residue.rest + 1e-6), rdp)),
+        replace(after, live=(basic, residue, replace(rdp, rest=rdp.rest + 1e-6))),
+        replace(after, slack=account.slack),
+        replace(after, live=()),
+        replace(after, epsilon=Decimal(2)),
+        account,
+    ]
+
+    assert check_step(account, event, after)
+    assert not any(check_step(account, event, other) for other in forged)
+
+
+def test_the_auditor_rejects_a_resurrected_rule() -> None:
+    fresh = Portfolio.open(ONE, MILLIONTH)
+    dead = _after(fresh, Gaussian(1e-6))
+    event = Pure(TENTH)
+    after = _after(dead, event)
+
+    resurrected = replace(after, live=(Basic(ONE, Decimal("0.9")), *after.live))
+
+    assert check_step(dead, event, after)
+    assert not check_step(dead, event, resurrected)
+
+
+def test_the_auditor_rejects_a_renamed_or_reordered_currency() -> None:
+    account = Portfolio.open(ONE, MILLIONTH)
+    event = Gaussian(1e-3)
+    after = _after(account, event)
+    residue, rdp = after.live
+    assert isinstance(rdp, Additive)
+
+    forged = replace(after, live=(residue, replace(rdp, currency=Renyi(2.0))))
+
+    assert not check_step(account, event, forged)
+
+
+# stored forms
+
+
+@pytest.mark.parametrize("rest", [nan, -1.0, inf])
+def test_a_state_no_history_leads_to_is_refused(rest: float) -> None:
+    with pytest.raises(ValueError, match="rest"):
+        Residue(1.0, rest)
+    with pytest.raises(ValueError, match="rest"):
+        Additive("rdp", Renyi(2.0), 1.0, rest)
+    with pytest.raises(ValueError, match="rest"):
+        Basic(ONE, Decimal(rest))
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        {"format": 2},
+        {"live": []},
+        {"live": None},
+        {"live": [1]},
+        {"live": [{"rule": "gift"}]},
+        {"live": [{"rule": "basic", "budget": "1", "rest": "2"}]},
+        {"live": [{"rule": "basic", "budget": "1"}]},
+        {"live": [{"rule": "basic", "budget": "1", "rest": "1"}] * 2},
+        {"live": [{"rule": "residue", "budget": "0x1p-4", "rest": "nan"}]},
+        {"live": [{"rule": "renyi", "name": 1, "alpha": "0x1p+1", "budget": "0x1p+0", "rest": "0x1p+0"}]},
+        {"slack": None},
+        {"slack": {"budget": "0", "rest": "NaN"}},
+        {"epsilon": "0"},
+        {"epsilon": 1.0},
+    ],
+)
+def test_an_edited_account_is_refused(edit: dict[str, object]) -> None:
+    form = Portfolio.open(ONE, MILLIONTH).to_dict()
+
+    with pytest.raises(ValueError, match=r"\w"):
+        Portfolio.from_dict({**form, **edit})
+
+
+# library filters
+
+
+def test_each_library_filter_admits_what_its_currency_allows() -> None:
+    gaussian = Gaussian(1e-4)
+
+    zcdp = open_concentrated(ONE, MILLIONTH).more(gaussian)
+    gdp = open_gaussian_dp(ONE, MILLIONTH).more(gaussian)
+    residue = open_residue(ONE, MILLIONTH).more(gaussian)
+    portfolio = Portfolio.open(ONE, MILLIONTH).more(gaussian)
+
+    assert (zcdp, gdp, residue) == (487, 560, 560)
+    assert zcdp < portfolio < residue
+
+
+def test_a_library_filter_survives_its_stored_form() -> None:
+    orders = {18.0: Decimal("0.5"), 45.0: Decimal("0.5")}
+    opened = [
+        open_concentrated(ONE, MILLIONTH, slack_share=TENTH),
+        open_gaussian_dp(ONE, MILLIONTH),
+        open_orders(ONE, MILLIONTH, orders),
+    ]
+
+    accounts = [_run(account, [Gaussian(1e-3)]) for account in opened]
+
+    assert [Portfolio.from_dict(account.to_dict()) for account in accounts] == accounts
+
+
+def test_orders_share_delta_so_two_orders_admit_less_than_the_better_alone() -> None:
+    alone = open_orders(ONE, MILLIONTH, {22.0: ONE})
+    both = open_orders(ONE, MILLIONTH, {22.0: Decimal("0.5"), 45.0: Decimal("0.5")})
+
+    assert 0 < both.more(Gaussian(1e-4)) < alone.more(Gaussian(1e-4))
+
+
+@pytest.mark.parametrize(
+    "orders", [{18.0: ONE, 45.0: ONE}, {18.0: Decimal(-1)}, {1.0: ONE}, {nan: ONE}, {1.01: ONE}]
+)
+def test_orders_that_do_not_add_up_are_refused(orders: dict[float, Decimal]) -> None:
+    with pytest.raises(ValueError, match="order"):
+        open_orders(ONE, MILLIONTH, orders)
+
+
+def test_a_library_filter_needs_a_delta() -> None:
+    with pytest.raises(ValueError, match="delta above 0"):
+        open_concentrated(ONE, Decimal(0))
