@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from math import exp, expm1, sqrt
 from typing import Any
 
@@ -142,7 +143,7 @@ def test_the_price_of_a_small_step_falls_towards_its_squared_epsilon(ratio: floa
     assert (v - rest) / epsilon**2 == pytest.approx(price, rel=1e-4)
 
 
-MP: Any = pytest.importorskip("mpmath")
+MP: Any = import_module("mpmath")
 
 
 def _precise_v(rest: float, epsilon: float) -> Any:
