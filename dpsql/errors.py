@@ -246,9 +246,29 @@ NO_ACCOUNT = _code(
     Remedy.PROGRAM,
 )
 
+# DP7xx: dpsql itself
+REWRITE = _code(
+    "DP700",
+    "rewritten query does not bind",
+    "A fault of dpsql: the generated SQL was refused before the charge.",
+    Remedy.PROGRAM,
+)
+
 # DP9xx: the interface
 CLOSED = _code("DP900", "closed", "The connection or the cursor is closed.", Remedy.PROGRAM)
 NO_RESULT = _code("DP901", "nothing to fetch", "No query has been executed on this cursor.", Remedy.PROGRAM)
+
+
+EXTRA = _code(
+    "DP902", "optional package missing", "The feature needs a package that is not installed.", Remedy.PROGRAM
+)
+USAGE = _code("DP903", "wrong use", "The call's arguments do not go together.", Remedy.PROGRAM)
+FREE = _code(
+    "DP904",
+    "nothing to price",
+    "The query reads public tables only, so it has no price and no plan.",
+    Remedy.ANALYST,
+)
 
 
 class Warning(Exception):

@@ -1,0 +1,1 @@
+"""Run it: from a paid plan to noisy answers; only noise leaves."""

@@ -1,0 +1,251 @@
+"""DuckDB as the private database: locked, read only, one paid scan at a time.
+
+Exact cells stay in a temporary table of the private connection; noise is registered beside it, one join
+adds the two, and only the sums are fetched.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import duckdb
+from numpy.typing import NDArray
+
+from dpsql import errors
+from dpsql.engine.noise import noise_table
+from dpsql.engine.postprocess import SETTINGS
+from dpsql.engine.public import PublicFacts, TableFacts, arguments
+from dpsql.engine.release import Relation
+from dpsql.engine.render import SQL_TYPES, quote, text
+from dpsql.engine.rewrite import Program
+from dpsql.errors import EngineFailure, OperationalError, PolicyError
+from dpsql.ledger.receipt import Receipt
+from dpsql.mechanisms import NoiseSource
+from dpsql.plan.plan import Plan
+from dpsql.policy.model import ColumnPolicy, Policy, TablePolicy
+from dpsql.sql.expression import Type
+from dpsql.sql.relation import Query
+from dpsql.sql.scope import TYPES
+
+LOG: Final = logging.getLogger("dpsql.operator")
+
+_READERS: Final = {".parquet": "read_parquet", ".csv": "read_csv"}
+_SMALL_INTEGERS: Final = frozenset(
+    {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}
+)
+_LARGE_INTEGERS: Final = frozenset({"UBIGINT", "HUGEINT", "UHUGEINT"})
+
+
+class DuckDBBackend:
+    """A DuckDB file, or a folder of Parquet and CSV files, opened under a policy."""
+
+    def __init__(self, policy: Policy) -> None:
+        """Open the source, pin its public facts, and lock the connection.
+
+        Raises:
+            OperationalError: DP501 when the source cannot be opened.
+            PolicyError: DP403 when the policy's tables or columns are not in it.
+        """
+        self._policy = policy
+        self._lock = threading.Lock()
+        self._connection = _connect(policy.source_path)
+        try:
+            self.facts = self._pin()
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _pin(self) -> PublicFacts:
+        found = _Catalog(self._connection, self._policy)
+        facts, public = {}, {}
+        for table in self._policy.tables.values():
+            facts[table.name] = found.facts(table)
+            view = found.view(table)
+            if table.public:
+                # The rows of this moment: a later change of the source does not reach this session.
+                self._run(f"CREATE TEMP TABLE {quote(table.name)} AS {view} ORDER BY ALL")
+                public[table.name] = self._fetch(f"SELECT * FROM temp.main.{quote(table.name)}")
+            else:
+                self._run(f"CREATE TEMP VIEW {quote(table.name)} AS {view}")
+        self._run("SET lock_configuration=true")
+        return PublicFacts(self._policy, facts, public)
+
+    def _run(self, sql: str, parameters: Mapping[str, object] | None = None) -> None:
+        self._connection.execute(sql, dict(parameters or {})).fetchall()
+
+    def _fetch(self, sql: str) -> dict[str, NDArray[Any]]:
+        return dict(self._connection.execute(sql).fetchnumpy())
+
+    def check(self, program: Program) -> None:
+        """Bind the program against empty tables; reads nothing."""
+        self.facts.check(program)
+
+    def public(self, query: Query) -> tuple[Query, Relation]:
+        """The rows or groups of a query over public tables, and what is left to do with them."""
+        return self.facts.select(query)
+
+    def close(self) -> None:
+        """Give the database back."""
+        self._connection.close()
+        self.facts.close()
+
+    def measure(
+        self, plan: Plan, program: Program, receipt: Receipt, cap_key: str, noise: NoiseSource
+    ) -> Relation:
+        """Compute the exact cells, add noise, and give out the sums only.
+
+        Raises:
+            InternalError: when the receipt pays for another plan or has been used.
+            EngineFailure: when the run fails; its text is constant.
+        """
+        if receipt.plan_digest != plan.digest:
+            raise errors.InternalError(errors.RECEIPT, "The receipt pays for another plan.")
+        receipt.consume()
+        with self._lock:
+            try:
+                return self._measure(plan, program, cap_key, noise)
+            except duckdb.Error as fault:
+                # The engine's text can quote values of rows: only its kind is logged.
+                LOG.error("run of receipt %s failed: %s", receipt.id, type(fault).__name__)
+                raise EngineFailure(errors.ENGINE_FAILURE, "The run failed; the charge stays.") from None
+
+    def _measure(self, plan: Plan, program: Program, cap_key: str, noise: NoiseSource) -> Relation:
+        self._run(f"CREATE OR REPLACE TEMP TABLE exact AS {program.sql}", arguments(program, cap_key))
+        try:
+            rows = self._connection.execute("SELECT COUNT(*) FROM exact").fetchall()[0][0]
+            self._connection.register("noise", noise_table(plan, rows, noise))
+            return self._noisy(program)
+        finally:
+            self._connection.unregister("noise")
+            self._run("DROP TABLE IF EXISTS exact")
+
+    def _noisy(self, program: Program) -> Relation:
+        types = {key.name: key.expression.type for key in program.keys}
+        types |= {name: kind for name, _, kind in program.released}
+        keys = [f"CAST({key.name} AS {SQL_TYPES[key.expression.type]}) AS {key.name}" for key in program.keys]
+        cells = [f"{value} AS {name}" for name, value, _ in program.released]
+        shown = "" if program.threshold is None else f" WHERE {program.threshold}"
+        sql = f"SELECT {', '.join([*keys, *cells])} FROM exact JOIN noise ON exact.rowid = noise.i{shown}"
+        return Relation(types, self._fetch(f"{sql} ORDER BY exact.rowid"))
+
+
+def _connect(source: Path) -> duckdb.DuckDBPyConnection:
+    try:
+        if source.is_dir():
+            return _connect_folder(source)
+        if source.is_file():
+            return duckdb.connect(str(source), read_only=True, config=SETTINGS)
+    except duckdb.Error as fault:
+        raise OperationalError(
+            errors.SOURCE,
+            f"The source {source.name!r} cannot be opened ({type(fault).__name__}).",
+            hint="It must be a DuckDB file that no other program writes to.",
+        ) from None
+    raise OperationalError(
+        errors.SOURCE,
+        f"The source {str(source)!r} does not exist.",
+        hint="The `source` of the policy is relative to the policy file.",
+    )
+
+
+def _connect_folder(folder: Path) -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect(":memory:")
+    files = [path for path in sorted(folder.iterdir()) if path.suffix.lower() in _READERS]
+    listed = ", ".join(text(str(path)) for path in files)
+    connection.execute(f"SET allowed_paths=[{listed}]").fetchall()
+    for setting, value in SETTINGS.items():
+        connection.execute(f"SET {setting}={value}").fetchall()
+    for path in files:
+        reader = _READERS[path.suffix.lower()]
+        connection.execute(
+            f"CREATE VIEW {quote(path.stem)} AS SELECT * FROM {reader}({text(str(path))})"
+        ).fetchall()
+    return connection
+
+
+class _Catalog:
+    """Tables, types and enforced constraints of a source, matched to the policy without regard to case."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, policy: Policy) -> None:
+        here = "database_name = current_database() AND schema_name = 'main'"
+        self._types: dict[str, dict[str, tuple[str, str]]] = {}
+        for table, column, kind in connection.execute(
+            f"SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE {here}"
+        ).fetchall():
+            self._types.setdefault(table.lower(), {})[column.lower()] = (column, kind)
+        self._names = {
+            name.lower(): name
+            for (name,) in connection.execute(
+                f"SELECT table_name FROM duckdb_tables() WHERE {here}"
+                f" UNION ALL SELECT view_name FROM duckdb_views() WHERE {here}"
+            ).fetchall()
+        }
+        self._constraints = connection.execute(
+            f"SELECT table_name, constraint_type, constraint_column_names FROM duckdb_constraints() WHERE {here}"
+        ).fetchall()
+        self._database = connection.execute("SELECT current_database()").fetchall()[0][0]
+
+    def facts(self, table: TablePolicy) -> TableFacts:
+        """What is enforced: of native tables only, for a view or a file enforces nothing."""
+        unique: set[str] = set()
+        not_null: set[str] = set()
+        for name, kind, columns in self._constraints:
+            if name.lower() != table.name.lower() or len(columns) != 1:
+                continue
+            if kind in ("UNIQUE", "PRIMARY KEY"):
+                unique.add(columns[0].lower())
+            if kind in ("NOT NULL", "PRIMARY KEY"):
+                not_null.add(columns[0].lower())
+        return TableFacts(frozenset(unique), frozenset(not_null))
+
+    def view(self, table: TablePolicy) -> str:
+        """The policy's columns of a table, each in the type the policy gives it.
+
+        Raises:
+            PolicyError: DP403 for a missing table or column, or a type that does not fit.
+        """
+        name = self._names.get(table.name.lower())
+        if name is None:
+            raise PolicyError(errors.POLICY_DATA, f"The source has no table {table.name!r}.")
+        source = f"{quote(self._database)}.main.{quote(name)}"
+        return f"SELECT {', '.join(self._column(table, c) for c in table.columns.values())} FROM {source}"
+
+    def _column(self, table: TablePolicy, column: ColumnPolicy) -> str:
+        found = self._types.get(table.name.lower(), {}).get(column.name.lower())
+        if found is None:
+            raise PolicyError(
+                errors.POLICY_DATA, f"Table {table.name!r} of the source has no column {column.name!r}."
+            )
+        name, kind = found
+        converted = _converted(quote(name), kind, TYPES[column.type])
+        if converted is None:
+            raise PolicyError(
+                errors.POLICY_DATA,
+                f"Column {table.name}.{column.name} is {kind} in the source, not {column.type}.",
+            )
+        return f"{converted} AS {quote(column.name)}"
+
+
+def _converted(name: str, kind: str, wanted: Type) -> str | None:
+    """A source column in the wanted type, by a conversion that cannot fail; None where there is none."""
+    base = kind.partition("(")[0]
+    match wanted:
+        case Type.INTEGER if base in _SMALL_INTEGERS:
+            return name
+        case Type.INTEGER if base in _LARGE_INTEGERS:
+            return f"TRY_CAST({name} AS BIGINT)"
+        case Type.DOUBLE if base == "DOUBLE":
+            return name
+        case Type.DOUBLE if base in _SMALL_INTEGERS | _LARGE_INTEGERS | {"FLOAT", "DECIMAL"}:
+            return f"CAST({name} AS DOUBLE)"
+        case Type.TEXT if base == "VARCHAR":
+            return name
+        case Type.TEXT if base in ("ENUM", "UUID"):
+            return f"CAST({name} AS VARCHAR)"
+        case _:
+            same = SQL_TYPES.get(wanted) == base
+            return name if same and wanted in (Type.BOOLEAN, Type.DATE, Type.TIMESTAMP) else None

@@ -1,0 +1,1 @@
+"""What will be done, at what price and with what error."""

@@ -1,0 +1,1 @@
+"""What was asked: text to a typed query of our own; sqlglot stops here."""

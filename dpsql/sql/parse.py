@@ -1,0 +1,145 @@
+"""Is this text one SELECT of a size we read?
+
+The parser is sqlglot's; before it runs, the text is measured without recursion, because its parser is
+recursive, and after it every number is checked, because it lexes ``1e0+5`` as one literal.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar, Final
+
+from sqlglot import exp
+from sqlglot.dialects.duckdb import DuckDB
+from sqlglot.errors import ErrorLevel, SqlglotError
+from sqlglot.parsers.duckdb import DuckDBParser
+from sqlglot.tokenizer_core import TokenType
+
+from dpsql import errors
+from dpsql.errors import Position, ProgrammingError, UnsupportedQuery
+
+MAX_BYTES: Final = 64 * 1024
+MAX_NESTING: Final = 40
+MAX_NODES: Final = 2_000
+
+_NUMBER: Final = re.compile(r"(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+_SKIPPED: Final = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/", re.DOTALL)
+_WORD: Final = re.compile(r"[A-Za-z_]+")
+_UNARY_RUN: Final = re.compile(rf"(?:\b(?:not|case)\b\s*|[-+~!]\s*){{{MAX_NESTING},}}", re.IGNORECASE)
+
+
+class _Dialect(DuckDB):
+    """DuckDB's SQL whose only parameters are question marks, each known by its place in the text."""
+
+    class Parser(DuckDBParser):
+        PLACEHOLDER_PARSERS: ClassVar = {
+            TokenType.PLACEHOLDER: lambda self: self.expression(exp.Placeholder(this=str(self._prev.start)))
+        }
+
+
+def parse(text: str) -> exp.Select:
+    """Read one SELECT statement.
+
+    Raises:
+        ProgrammingError: DP100 when it is not SQL, DP107 when it is over a size limit.
+        UnsupportedQuery: DP200 when it is another statement or more than one.
+    """
+    _measure(text)
+    _check_first_word(text)
+    statements = _statements(text)
+    if len(statements) != 1:
+        raise UnsupportedQuery(errors.NOT_A_QUERY, "Exactly one statement is answered at a time.")
+    statement = statements[0]
+    if not isinstance(statement, exp.Select):
+        raise UnsupportedQuery(
+            errors.NOT_A_QUERY,
+            f"{_kind(statement)} is not answered; dpsql answers single SELECT statements.",
+            hint="Write one SELECT with aggregates, such as SELECT COUNT(*) FROM t.",
+        )
+    _check_nodes(statement)
+    return statement
+
+
+def _check_first_word(text: str) -> None:
+    # Commands such as EXPLAIN must not reach the parser: it would print its doubts to standard error.
+    word = _WORD.search(_SKIPPED.sub(" ", text))
+    if word is not None and word.group().upper() not in ("SELECT", "WITH", "FROM", "TABLE", "VALUES"):
+        raise UnsupportedQuery(
+            errors.NOT_A_QUERY,
+            f"{word.group().upper()} is not answered; dpsql answers single SELECT statements.",
+            hint="Write one SELECT with aggregates, such as SELECT COUNT(*) FROM t.",
+        )
+
+
+def _kind(statement: exp.Expr) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", " ", type(statement).__name__).upper()
+
+
+def _measure(text: str) -> None:
+    if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
+        raise ProgrammingError(errors.TOO_LARGE, f"The query is longer than {MAX_BYTES} bytes.")
+    if any(ord(char) < 32 and char not in "\t\n\r" for char in text):
+        raise ProgrammingError(errors.SYNTAX, "The query holds a control character.")
+    if any(0xD800 <= ord(char) <= 0xDFFF for char in text):
+        raise ProgrammingError(errors.SYNTAX, "The query holds half of a surrogate pair.")
+    bare = _SKIPPED.sub(" ", text)
+    # Both with and without the quoted parts: a quote inside a comment must not hide brackets.
+    for candidate in (text, bare):
+        if _depth(candidate) > MAX_NESTING or _UNARY_RUN.search(candidate):
+            raise ProgrammingError(errors.TOO_LARGE, f"The query nests deeper than {MAX_NESTING} levels.")
+
+
+def _depth(text: str) -> int:
+    depth = deepest = 0
+    for char in text:
+        if char in "([{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif char in ")]}":
+            depth = max(0, depth - 1)
+    return deepest
+
+
+def _statements(text: str) -> list[exp.Expr]:
+    try:
+        parsed = _Dialect().parse(text, error_level=ErrorLevel.IMMEDIATE)
+    except SqlglotError as fault:
+        raise ProgrammingError(
+            errors.SYNTAX, "The text does not parse as SQL.", position=_fault_position(fault)
+        ) from None
+    except RecursionError:
+        raise ProgrammingError(errors.TOO_LARGE, "The query nests too deeply.") from None
+    statements = [statement for statement in parsed if statement is not None]
+    if not statements:
+        raise ProgrammingError(errors.SYNTAX, "The text holds no statement.")
+    return statements
+
+
+def _fault_position(fault: SqlglotError) -> Position | None:
+    details = getattr(fault, "errors", None)
+    if not details or details[0].get("line") is None:
+        return None
+    return Position(details[0]["line"], details[0]["col"])
+
+
+def _check_nodes(statement: exp.Select) -> None:
+    for count, node in enumerate(statement.walk(), start=1):
+        if count > MAX_NODES:
+            raise ProgrammingError(errors.TOO_LARGE, f"The query has more than {MAX_NODES} parts.")
+        if isinstance(node, exp.Literal) and not node.is_string and not _NUMBER.fullmatch(node.name):
+            raise ProgrammingError(
+                errors.SYNTAX,
+                "A number is not written plainly.",
+                hint="Put spaces around operators.",
+                position=position_of(node),
+            )
+
+
+def position_of(node: exp.Expr) -> Position | None:
+    """Where a part of the tree starts in the text, as near as the parser recorded it."""
+    for part in node.walk():
+        meta = part.meta
+        if "line" in meta:
+            width = meta.get("end", 0) - meta.get("start", 0)
+            return Position(meta["line"], max(1, meta["col"] - width))
+    return None
