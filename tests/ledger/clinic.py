@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
@@ -89,6 +92,23 @@ def answer(ledger: Ledger, text: str = '{"rows":[[12]]}', **asked: Any) -> Recei
     receipt = ask(ledger, **asked)
     ledger.release(receipt, text)
     return receipt
+
+
+ROOT = Path(__file__).parents[2]
+WIDE = Clinic().budget("wide", spec(UNIT, "50"))
+# With delta 0 the basic rule is alone: exactly ten queries of 0.1 fit the unit's account.
+TIGHT = Clinic().budget("tight", spec(UNIT, "1", "0", "0"), spec(VISITS, "5", "0", "0"))
+
+
+def start(program: str, *arguments: object) -> subprocess.Popen[str]:
+    """Another process; its program finds this file as `ledger.clinic`."""
+    return subprocess.Popen(
+        [sys.executable, "-c", program, *map(str, arguments)],
+        env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
 
 
 def faults(findings: tuple[Finding, ...]) -> set[str]:

@@ -9,13 +9,39 @@ from typing import Any
 
 import pytest
 
+from dpsql.accounting.filters import Portfolio
 from dpsql.ledger import Anchor, Charged, Entry, Finding, Numbered, Opened, PolicyChanged, Released, audit
-from dpsql.ledger.entry import Debit
+from dpsql.ledger.chain import GENESIS, link
+from dpsql.ledger.entry import Debit, canonical
 from dpsql.ledger.log import append
-from dpsql.ledger.store import open_store
-from tests.ledger.clinic import UNIT, VISITS, Clinic, answer, ask, charges, faults, gaussian, laplace, spec, thresholded
+from dpsql.ledger.store import Row, open_store
+from tests.ledger.clinic import (
+    UNIT,
+    VISITS,
+    Clinic,
+    answer,
+    ask,
+    charges,
+    faults,
+    gaussian,
+    laplace,
+    spec,
+    thresholded,
+)
 
-CHECKS = {"storage", "format", "chain", "policy", "sums", "filters", "releases", "secret", "head", "states", "index"}
+CHECKS = {
+    "storage",
+    "format",
+    "chain",
+    "policy",
+    "sums",
+    "filters",
+    "releases",
+    "secret",
+    "head",
+    "states",
+    "index",
+}
 
 
 @pytest.fixture
@@ -169,7 +195,7 @@ def test_an_account_opened_with_more_than_its_budget_is_found(path: Path) -> Non
     assert isinstance(opening, Opened)
     state = opening.accounts[0].state
     assert state is not None
-    rich = replace(state, live=tuple(replace(rule, rest=rule.rest * 2, budget=rule.budget * 2) for rule in state.live))  # type: ignore[type-var, arg-type]
+    rich = replace(state, live=Portfolio.open(Decimal(4), Decimal("4e-6")).live)
     accounts = (replace(opening.accounts[0], state=rich), *opening.accounts[1:])
 
     assert "filters" in forge(path, edited(entries, 1, accounts=accounts))
@@ -245,10 +271,6 @@ def test_a_receipt_charged_twice_is_found(path: Path) -> None:
 
 def forge_raw(path: Path, entries: list[Entry]) -> Path:
     """Entries in a good chain without an index."""
-    from dpsql.ledger.chain import GENESIS, link
-    from dpsql.ledger.entry import canonical
-    from dpsql.ledger.store import Row
-
     forged = path.with_suffix(".raw")
     store = open_store(forged)
     previous = GENESIS
@@ -263,9 +285,11 @@ def forge_raw(path: Path, entries: list[Entry]) -> Path:
 
 def test_the_anchor_of_any_earlier_head_is_met(path: Path) -> None:
     write(path)
-    with Clinic().but(policy_digest="digest-2", accounts=(spec(UNIT, "3", "3e-6"), *Clinic().accounts[1:])).open(
-        path
-    ) as ledger:
+    with (
+        Clinic()
+        .but(policy_digest="digest-2", accounts=(spec(UNIT, "3", "3e-6"), *Clinic().accounts[1:]))
+        .open(path) as ledger
+    ):
         heads = [Anchor(numbered.sequence, numbered.hash) for numbered in ledger.entries()]
 
     assert all(faults(audit(path, head)) == set() for head in heads)

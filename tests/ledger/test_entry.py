@@ -106,7 +106,7 @@ def test_the_format_of_version_1_stays_what_it_is(entry: Entry, body: bytes) -> 
     ],
 )
 def test_bytes_of_another_form_are_refused(body: bytes) -> None:
-    with pytest.raises(ValueError, match="entry|JSON|decode|Expecting|utf-8"):
+    with pytest.raises(ValueError, match=r"entry|decode|Expecting"):
         parse(body)
 
 

@@ -131,9 +131,7 @@ def test_no_receipt_without_a_charge_to_the_privacy_unit(accounts: tuple[str, ..
         wanted: tuple[Charge, ...] = charges(laplace("0.1"), *accounts) if accounts else ()
 
         with pytest.raises(errors.InternalError, match="DP605"):
-            ledger.charge(
-                wanted, analyst="a", statement="s", plan_digest="p", data_version=1, replay_key="r"
-            )
+            ledger.charge(wanted, analyst="a", statement="s", plan_digest="p", data_version=1, replay_key="r")
 
         assert ledger.head.sequence == 1
 

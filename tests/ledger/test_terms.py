@@ -6,7 +6,19 @@ import pytest
 
 from dpsql import errors
 from dpsql.ledger import PolicyChanged, open_reader
-from tests.ledger.clinic import ALICE, UNIT, VISITS, Clinic, answer, ask, charges, faults, gaussian, laplace, spec
+from tests.ledger.clinic import (
+    ALICE,
+    UNIT,
+    VISITS,
+    Clinic,
+    answer,
+    ask,
+    charges,
+    faults,
+    gaussian,
+    laplace,
+    spec,
+)
 
 
 @pytest.fixture
@@ -31,7 +43,9 @@ def test_a_changed_policy_is_refused_with_its_differences(path: Path) -> None:
         return ("tables.visits.max_rows: 20 -> 30", "per_query: removed")
 
     with pytest.raises(errors.PolicyError) as refusal:
-        Clinic().open(path).open(path, **Clinic(policy_digest="digest-2").arguments(), describe_difference=describe)
+        Clinic().open(path).open(
+            path, **Clinic(policy_digest="digest-2").arguments(), describe_difference=describe
+        )
 
     assert seen == ["old text"]
     assert refusal.value.code is errors.POLICY_CHANGED
@@ -88,7 +102,9 @@ def test_a_budget_below_what_is_spent_refuses_all_later_queries_until_it_is_rais
     with Clinic().open(path) as ledger:
         ask(ledger, laplace("0.75"))
 
-    lowered = Clinic().budget("digest-2", spec(UNIT, "2", "2e-6"), spec(VISITS, "0.5", "0", "0"), spec(ALICE, "1"))
+    lowered = Clinic().budget(
+        "digest-2", spec(UNIT, "2", "2e-6"), spec(VISITS, "0.5", "0", "0"), spec(ALICE, "1")
+    )
     with lowered.accept(path) as ledger:
         state = {state.account: state for state in ledger.accounts()}[VISITS]
         assert (state.rules, state.more) == ({}, 0)
