@@ -14,18 +14,28 @@ MAX_NAME: Final = 128
 
 
 @dataclass(frozen=True, slots=True)
+class Mark:
+    """Where something starts in the text; both numbers count from 1."""
+
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
 class Breach:
     """A rule that the value at `path` breaks.
 
-    `about` holds what else the rule looked at: where one of these is at fault itself, the breach may be a mere
-    consequence and is not reported. `at_key` points at the key instead of its value.
+    `about` holds what the rule looked at, if not `path` alone: where one of these is at fault too, the breach
+    may be a mere consequence and is not reported. `at_key` points at the key instead of its value, `mark` at
+    another place of the text.
     """
 
     path: Path
     message: str
     suggestion: str | None = None
-    about: tuple[Path, ...] = ()
+    about: tuple[Path, ...] | None = None
     at_key: bool = False
+    mark: Mark | None = None
 
 
 def closest(name: str, known: Iterable[str]) -> str | None:
@@ -42,16 +52,16 @@ def did_you_mean(name: str, known: Iterable[str]) -> str | None:
 
 
 def name_breaches(path: Path, names: Iterable[str], *, dots: bool) -> Iterable[Breach]:
-    """Names below `path` that cannot be told apart or cannot be written in SQL; `dots` admits dots in them."""
+    """Names below `path` that SQL cannot write or tell apart; `dots` admits dots in them."""
     seen: dict[str, str] = {}
     for name in names:
         fault = name_fault(name, dots=dots)
         if fault is not None:
-            yield Breach((*path, name), fault, at_key=True)
+            yield Breach((*path, name), fault, about=(), at_key=True)
         first = seen.setdefault(name.casefold(), name)
         if first != name:
             message = f"`{name}` and `{first}` differ only in upper and lower case, which SQL does not see"
-            yield Breach((*path, name), message, at_key=True)
+            yield Breach((*path, name), message, about=(), at_key=True)
 
 
 def name_fault(name: str, *, dots: bool) -> str | None:

@@ -15,7 +15,7 @@ class Budget(Part):
 
     epsilon: BudgetEpsilon = Field(description="Largest privacy loss, in nats. Above 0.")
     delta: Delta = Field(
-        description="Probability with which the loss may exceed epsilon. May be 0 (then Laplace noise only and no"
+        description="Probability with which the loss may exceed epsilon. May be 0 (Laplace noise only, no"
         " groups without a public domain), never missing."
     )
     filter: Literal["portfolio"] = Field(

@@ -11,7 +11,7 @@ from dpsql.policy.breach import Breach, Path, did_you_mean
 from dpsql.policy.declaration import Declaration
 from dpsql.policy.domain import Range, Reference, Value, Values
 from dpsql.policy.number import GRID_BITS, MAX_MAGNITUDE, MIN_MAGNITUDE, describe
-from dpsql.policy.table import GROUPABLE, NUMERIC, Bounds, ColumnPolicy, ColumnType, TablePolicy
+from dpsql.policy.table import GROUPABLE, NUMERIC, ColumnPolicy, ColumnType, TablePolicy
 
 _INT64: Final = 2**63
 _End = TypeVar("_End", Decimal, datetime.date)
@@ -20,8 +20,7 @@ _End = TypeVar("_End", Decimal, datetime.date)
 def column_breaches(policy: Declaration, table: TablePolicy, column: ColumnPolicy) -> Iterator[Breach]:
     """Everything wrong with one column of a table."""
     path: Path = ("tables", table.name, "columns", column.name)
-    if column.bounds is not None:
-        yield from _bounds(column, column.bounds, path)
+    yield from _bounds(column, path)
     if column.step is not None:
         yield from _step(column, column.step, path)
     if column.max_sum is not None and column.type not in NUMERIC:
@@ -38,31 +37,34 @@ def column_breaches(policy: Declaration, table: TablePolicy, column: ColumnPolic
     yield from _private_only(table, column, path)
 
 
-def _bounds(column: ColumnPolicy, bounds: Bounds, path: Path) -> Iterator[Breach]:
-    message = _bounds_fault(column, bounds)
+def _bounds(column: ColumnPolicy, path: Path) -> Iterator[Breach]:
+    message = _number_fault(column) or _date_fault(column)
     if message is not None:
-        yield Breach((*path, "bounds"), message, about=((*path, "type"), (*path, "step")))
+        yield Breach((*path, "bounds"), message, about=((*path, "type"), (*path, "step"), (*path, "bounds")))
 
 
-def _bounds_fault(column: ColumnPolicy, bounds: Bounds) -> str | None:
-    match bounds:
-        case (Decimal() as low, Decimal() as high):
-            if column.type not in NUMERIC:
-                return f"numbers cannot bound a column of type {column.type}"
-            return _order_fault(low, high) or _size_fault(column, low, high)
-        case (datetime.date() as first, datetime.date() as last):
-            if column.type != "date":
-                return f"dates cannot bound a column of type {column.type}"
-            return _order_fault(first, last)
-        case _:
-            return "both ends must be dates, or both numbers"
+def _number_fault(column: ColumnPolicy) -> str | None:
+    if column.number_bounds is None:
+        return None
+    if column.type not in NUMERIC:
+        return f"numbers cannot bound a column of type {column.type}"
+    low, high = column.number_bounds
+    return _order_fault(low, high) or _size_fault(column, low, high)
+
+
+def _date_fault(column: ColumnPolicy) -> str | None:
+    if column.date_bounds is None:
+        return None
+    if column.type != "date":
+        return f"dates cannot bound a column of type {column.type}"
+    return _order_fault(*column.date_bounds)
 
 
 def _order_fault(low: _End, high: _End) -> str | None:
     if low > high:
         return f"the lower bound {low} is above the upper bound {high}"
     if low == high:
-        return f"both bounds are {low}: every value would be clipped to it, so the sensitivity is 0 and a sum says nothing"
+        return f"both bounds are {low}: every value would be clipped to it, so a sum has sensitivity 0"
     return None
 
 
@@ -93,11 +95,11 @@ def _step_fault(column: ColumnPolicy, step: Decimal) -> str | None:
         return f"`step` is a grid for numbers, and the column is of type {column.type}"
     if column.type == "integer" and not _is_whole(step):
         return "the step of an integer column must be a whole number"
-    match column.bounds:
-        case (Decimal() as low, Decimal() as high) if low < high < low + step:
-            return f"the step {step} is wider than the bounds [{low}, {high}]"
-        case _:
-            return None
+    if column.number_bounds is None:
+        return None
+    low, high = column.number_bounds
+    is_wider = low < high < low + step
+    return f"the step {step} is wider than the bounds [{low}, {high}]" if is_wider else None
 
 
 def _domain(policy: Declaration, column: ColumnPolicy, path: Path) -> Iterator[Breach]:
@@ -168,7 +170,7 @@ def _reference(
     table = policy.table(reference.table)
     if table is None:
         hint = did_you_mean(reference.table, policy.tables)
-        yield Breach(at, f"there is no table `{reference.table}`", hint, about=(("tables",),))
+        yield Breach(at, f"there is no table `{reference.table}`", hint, about=(("tables", reference.table),))
         return
     if not table.public:
         message = f"`{table.name}` is a private table, and its values cannot be a public domain"
@@ -178,7 +180,9 @@ def _reference(
     columns = ("tables", table.name, "columns")
     if target is None:
         message = f"table `{table.name}` has no column `{reference.column}`"
-        yield Breach(at, message, did_you_mean(reference.column, table.columns), about=(columns,))
+        yield Breach(
+            at, message, did_you_mean(reference.column, table.columns), about=((*columns, reference.column),)
+        )
     elif target.type != column.type:
         message = f"`{reference}` is of type {target.type}, this column of type {column.type}"
         yield Breach(at, message, about=((*path, "type"), (*columns, target.name, "type")))

@@ -36,7 +36,7 @@ class Declaration(Part):
     privacy_unit: PrivacyUnit = Field(description="Whom the policy protects.")
     budget: Budget | None = Field(
         default=None,
-        description="The unit account: what one unit may lose over all tables; if omitted, the sum of the tables'.",
+        description="The unit account: what one unit may lose over all tables; default: the tables' sum.",
     )
     data_version: Count = Field(
         default=1, description="Raised by the owner when the data changes; old answers are then not replayed."
@@ -98,7 +98,7 @@ class Declaration(Part):
         return table.unit
 
     def path_of(self, table: TablePolicy) -> tuple[UnitStep, ...] | None:
-        """The steps from a table to one with a unit column; None if a step is missing or they form a cycle."""
+        """The steps from a table to one with a unit column; None if a step is missing or goes in a circle."""
         steps: list[UnitStep] = []
         current = table
         while len(steps) <= len(self.tables):
@@ -124,7 +124,7 @@ class Declaration(Part):
 
     @property
     def slack_share(self) -> Decimal:
-        """Share of every account's delta kept for thresholds: 0.10 if any group can have private keys, else 0."""
+        """Share of every delta kept for thresholds: 0.10 if any group can have private keys, else 0."""
         return SLACK_SHARE if any(map(self._has_private_keys, self.private_tables)) else Decimal(0)
 
     def _has_private_keys(self, table: TablePolicy) -> bool:

@@ -13,7 +13,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from dpsql.policy.breach import Breach, Path
+from dpsql.policy.breach import Breach, Mark, Path
 
 _CORE: Final = "tag:yaml.org,2002:"
 _INTEGER: Final = re.compile(r"[-+]?(0|[1-9][0-9]*)")
@@ -22,15 +22,8 @@ _SPECIAL: Final = re.compile(r"[-+]?\.inf|\.nan", re.IGNORECASE)
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 _MAX_DIGITS: Final = 64
+_MAX_DEPTH: Final = 16
 _LINE_END: Final = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """Where something starts in the text; both numbers count from 1."""
-
-    line: int
-    column: int
 
 
 START: Final = Mark(1, 1)
@@ -49,7 +42,8 @@ class Document:
     """The values of a text, and where keys and values stand in it.
 
     `data` holds dict, list, str, int, bool, None, Decimal and date; numbers are read from their text exactly.
-    `breaches` are the values that could not be read; they are not in `data`.
+    `breaches` are the values that could not be read and are not in `data`, and the keys that appear twice, of
+    which the first is.
     """
 
     text: str
@@ -59,7 +53,9 @@ class Document:
     values: dict[Path, Mark] = field(default_factory=dict)
 
     def mark(self, breach: Breach) -> Mark:
-        """Where a breach is shown: at its value, or at its key if that is asked for or the value has lines."""
+        """Where a breach is shown: at its value, or at its key if it asks for that or is about a mapping."""
+        if breach.mark is not None:
+            return breach.mark
         path = breach.path
         while path and path not in self.values:
             path = path[:-1]
@@ -91,17 +87,15 @@ def read_document(text: str) -> Document:
         Malformed: the text is not YAML, is empty, or its top is no mapping.
     """
     root = _compose(text)
-    if not isinstance(root, MappingNode):
+    if not isinstance(root, MappingNode) or root.tag != f"{_CORE}map":
         raise Malformed("a policy is a mapping: lines of `key: value`", START)
     document = Document(text)
-    data = _Reader(document).read(root, ())
-    if isinstance(data, dict):
-        document.data = data
+    document.data = _Reader(document).read(root, ())
     return document
 
 
 def _compose(text: str) -> Node | None:
-    yaml = YAML(typ="rt", pure=True)
+    yaml = YAML(typ="safe", pure=True)
     try:
         with warnings.catch_warnings():
             # An anchor defined twice is a warning there; here every use of an anchor is refused.
@@ -139,6 +133,8 @@ class _Reader:
 
     def read(self, node: Node, path: Path) -> Any:
         self.document.values[path] = _mark(node)
+        if len(path) > _MAX_DEPTH:
+            raise _Unreadable("nested too deeply")
         if id(node) in self.seen:
             raise _Unreadable("anchors and aliases are not supported: write the value out")
         self.seen.add(id(node))
@@ -163,7 +159,7 @@ class _Reader:
             at: Path = (*path, name)
             if name in known:
                 message = f"the key `{name}` appears twice"
-                self.document.breaches.append(Breach(at, message, at_key=True))
+                self.document.breaches.append(Breach(at, message, mark=_mark(key)))
                 continue
             known.add(name)
             self.document.keys[at] = _mark(key)
@@ -177,7 +173,8 @@ class _Reader:
             self._breach(path, str(fault))
             return
         if value is None:
-            self._breach(path, f"`{path[-1]}` has no value: give one, or delete the line")
+            message = f"`{path[-1]}` has no value: give one, or delete the line"
+            self.document.breaches.append(Breach(path, message, at_key=True))
             return
         values[str(path[-1])] = value
 
@@ -201,7 +198,7 @@ def _mark(node: Node) -> Mark:
 
 def _scalar(node: ScalarNode) -> Any:
     text: str = node.value
-    match node.tag.removeprefix(_CORE):
+    match (node.tag or "").removeprefix(_CORE):
         case "str":
             return _text(text)
         case "null":

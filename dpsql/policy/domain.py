@@ -99,7 +99,7 @@ def parse_domain(value: object) -> Domain:
             return parse_reference(value)
         case _:
             raise ValueError(
-                f"must be a list of values, a range {{from:, to:}} or a column table.column, not {describe(value)}"
+                f"must be a list of values, a range {{from:, to:}} or table.column, not {describe(value)}"
             )
 
 

@@ -37,8 +37,8 @@ FILE: Final = "file"
 class Policy(Declaration):
     """A policy whose parts agree with each other. Invariant: `lint` finds nothing.
 
-    Use `dpsql.policy.load` for a file. `Policy.model_validate` takes the same keys from a mapping, whose numbers
-    are int or Decimal; its paths are relative to the working directory.
+    Use `dpsql.policy.load` for a file. `Policy.model_validate` takes the same keys from a mapping whose
+    numbers are int or Decimal; its paths are relative to the working directory.
     """
 
     _file: Path | None = PrivateAttr(default=None)
@@ -81,7 +81,7 @@ class Policy(Declaration):
         return unit
 
     def unit_path(self, table: TablePolicy | str) -> tuple[UnitStep, ...]:
-        """The steps from a private table to the one that holds the unit's column; empty if it is the table's own.
+        """The steps from a private table to the one that holds the unit's column; empty if its own does.
 
         Raises:
             ValueError: the table is public or unknown.
@@ -96,8 +96,8 @@ class Policy(Declaration):
     def canonical(self) -> str:
         """Everything that sets privacy, as JSON that does not depend on layout, order or spelling of numbers.
 
-        Left out: `source` and `ledger`, which say where things are, and `data_version`, which the owner raises
-        with every load of data and the ledger records beside the digest.
+        Left out: `source` and `ledger`, which say where things are, and `data_version`, which the owner
+        raises with every load of data: the promise covers all versions, and a replay names its own.
         """
         return canonical_text(self)
 

@@ -18,8 +18,8 @@ def _unit(policy: Declaration) -> Iterator[str]:
     if policy.budget is None:
         budget = policy.unit_budget()
         yield (
-            f"No `budget` for the privacy unit: one {policy.privacy_unit.name} may lose the sum of the tables,"
-            f" epsilon {decimal_text(budget.epsilon)}, delta {decimal_text(budget.delta)}."
+            f"No `budget` for the privacy unit: one {policy.privacy_unit.name} may lose the sum of the"
+            f" tables, epsilon {decimal_text(budget.epsilon)}, delta {decimal_text(budget.delta)}."
         )
 
 
@@ -34,8 +34,9 @@ def _slack(policy: Declaration) -> Iterator[str]:
         elif price is not None and price.delta:
             queries = int(share * budget.delta / price.delta)
             yield (
-                f"Account {account} keeps {share:.0%} of its delta for groups without a public domain: that admits at"
-                f" most {queries} such queries at delta {decimal_text(price.delta)}, then none for ever."
+                f"Account {account} keeps {share:.0%} of its delta for groups without a public domain: that"
+                f" admits at most {queries} queries with such groups at delta {decimal_text(price.delta)},"
+                " then none for ever."
             )
 
 
@@ -54,7 +55,7 @@ def _defaults(policy: Declaration) -> Iterator[str]:
         return
     for account, budget in _accounts(policy):
         if policy.per_query.epsilon > budget.epsilon:
-            yield f"Account {account} is smaller than the default price of one query, and admits none at that price."
+            yield f"Account {account} is smaller than the default price of a query: it admits none."
 
 
 def _group_caps(policy: Declaration) -> Iterator[str]:
@@ -62,6 +63,6 @@ def _group_caps(policy: Declaration) -> Iterator[str]:
         for name, groups in table.max_groups.items():
             if table.max_rows is not None and groups > table.max_rows:
                 yield (
-                    f"tables.{table.name}.max_groups.{name} is {groups}, but {table.max_rows} rows cannot touch more"
-                    f" than {table.max_rows} groups."
+                    f"tables.{table.name}.max_groups.{name} is {groups}, but {table.max_rows} rows cannot"
+                    f" touch more than {table.max_rows} groups."
                 )

@@ -45,8 +45,8 @@ class ColumnPolicy(Part):
     )
     bounds: BoundsField | None = Field(
         default=None,
-        description="[low, high]: values are clipped to it where they are summed. Integer and date bounds are a"
-        " public domain for groups too. Never take them from the data.",
+        description="[low, high]: values are clipped to it where they are summed. Integer and date bounds are"
+        " a public domain for groups too. Never take them from the data.",
     )
     step: Positive | None = Field(
         default=None, description="Grid on which values are rounded before they are summed, such as 0.01."
@@ -84,16 +84,26 @@ class ColumnPolicy(Part):
         return column
 
     @property
+    def number_bounds(self) -> tuple[Decimal, Decimal] | None:
+        """The bounds of a number, or None."""
+        low, high = self.bounds or (None, None)
+        return (low, high) if isinstance(low, Decimal) and isinstance(high, Decimal) else None
+
+    @property
+    def date_bounds(self) -> tuple[datetime.date, datetime.date] | None:
+        """The bounds of a date, or None."""
+        low, high = self.bounds or (None, None)
+        return (low, high) if isinstance(low, datetime.date) and isinstance(high, datetime.date) else None
+
+    @property
     def key_domain(self) -> Domain | None:
         """The public values of the column as a group key: its domain, else its integer or date bounds."""
-        if self.domain is not None or self.bounds is None:
+        if self.domain is not None:
             return self.domain
-        low, high = self.bounds
-        if self.type == "integer" and isinstance(low, Decimal) and isinstance(high, Decimal):
+        if self.type == "integer" and self.number_bounds is not None:
+            low, high = self.number_bounds
             return Range(int(low), int(high))
-        if isinstance(low, datetime.date) and isinstance(high, datetime.date):
-            return Range(low, high)
-        return None
+        return None if self.date_bounds is None else Range(*self.date_bounds)
 
 
 def _name_columns(columns: dict[str, ColumnPolicy]) -> dict[str, ColumnPolicy]:

@@ -20,7 +20,9 @@ def table_breaches(table: TablePolicy) -> Iterator[Breach]:
         if table.column(name) is None:
             message = f"table `{table.name}` has no column `{name}`"
             hint = did_you_mean(name, table.columns)
-            yield Breach((*at, "max_groups", name), message, hint, about=((*at, "columns"),), at_key=True)
+            yield Breach(
+                (*at, "max_groups", name), message, hint, about=((*at, "columns", name),), at_key=True
+            )
 
 
 def _unsupported(table: TablePolicy, at: Path) -> Iterator[Breach]:

@@ -56,12 +56,12 @@ def parse_unit(value: object) -> str | UnitPath:
             return value
         case str() if value:
             return value
-        case {"column": str() as column, "references": str() as references} if len(value) == 2:
+        case {"column": str() as column, "references": str() as references, **rest} if not rest:
             parse_reference(references)
             return UnitPath(column, references)
         case _:
             raise ValueError(
-                f"must be a column, or a path {{column: ..., references: table.column}}, not {describe(value)}"
+                f"must be a column, or a path {{column:, references: table.column}}, not {describe(value)}"
             )
 
 

@@ -35,7 +35,9 @@ def _unit_table(policy: Declaration) -> Iterator[Breach]:
     table = policy.table(unit.table)
     if table is None:
         hint = did_you_mean(unit.table, policy.tables)
-        yield Breach((*at, "table"), f"there is no table `{unit.table}`", hint, about=(("tables",),))
+        yield Breach(
+            (*at, "table"), f"there is no table `{unit.table}`", hint, about=(("tables", unit.table),)
+        )
     elif table.public:
         message = f"`{table.name}` is a public table, and the privacy unit needs a private one"
         yield Breach((*at, "table"), message, about=(("tables", table.name, "public"),))
@@ -54,12 +56,21 @@ def _table_unit(policy: Declaration, table: TablePolicy) -> Iterator[Breach]:
         return
     match table.unit:
         case None:
-            message = f"the private table `{table.name}` needs `unit`: the column that says whose a row is"
-            yield Breach(("tables", table.name), message, about=(at, ("privacy_unit",)))
+            yield from _missing(policy, table, at)
         case UnitPath() as path:
             yield from _path(policy, table, path, at)
         case column:
             yield from _column(table, column, at)
+
+
+def _missing(policy: Declaration, table: TablePolicy, at: Path) -> Iterator[Breach]:
+    named = policy.privacy_unit.table
+    unit_table = None if named is None else policy.table(named)
+    if named is not None and (unit_table is None or unit_table.public):
+        # `privacy_unit.table` is at fault itself, and may have meant this table.
+        return
+    message = f"the private table `{table.name}` needs `unit`: the column that says whose a row is"
+    yield Breach(("tables", table.name), message, about=(at, (*at[:-1], "public"), ("privacy_unit",)))
 
 
 def _column(table: TablePolicy, name: str, at: Path) -> Iterator[Breach]:
@@ -67,7 +78,7 @@ def _column(table: TablePolicy, name: str, at: Path) -> Iterator[Breach]:
     column = table.column(name)
     if column is None:
         message = f"table `{table.name}` has no column `{name}`"
-        yield Breach(at, message, did_you_mean(name, table.columns), about=(columns,))
+        yield Breach(at, message, did_you_mean(name, table.columns), about=((*columns, name),))
     elif column.type not in UNIT_TYPES:
         message = (
             f"`{table.name}.{name}` is of type {column.type}, and a unit is named by an integer or a text"
@@ -80,7 +91,9 @@ def _path(policy: Declaration, table: TablePolicy, path: UnitPath, at: Path) -> 
     yield from _column(table, path.column, at)
     if parent is None:
         hint = did_you_mean(path.target.table, policy.tables)
-        yield Breach(at, f"there is no table `{path.target.table}`", hint, about=(("tables",),))
+        yield Breach(
+            at, f"there is no table `{path.target.table}`", hint, about=(("tables", path.target.table),)
+        )
         return
     if parent.public:
         message = f"`{parent.name}` is a public table, and its rows have no unit"

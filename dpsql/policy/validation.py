@@ -37,12 +37,12 @@ _PLACEHOLDERS: Final[dict[str, Any]] = {
 def check(document: Document, file: pathlib.Path) -> tuple[Policy | None, tuple[Breach, ...]]:
     """The policy of a document, or None and everything that is wrong with it.
 
-    Values at fault are taken out and the rest is checked again, so that one fault hides no other; what is then
-    missing only because it was taken out is not reported.
+    Values at fault are taken out and the rest is checked again, so that one fault hides no other; what is
+    then missing only because it was taken out is not reported.
     """
     data = copy.deepcopy(document.data)
     found = list(document.breaches)
-    faulty = {breach.path for breach in found}
+    faulty = {breach.path for breach in found if breach.mark is None}
     for path in faulty:
         _take_out(data, path)
     for _ in range(_ROUNDS):
@@ -53,8 +53,11 @@ def check(document: Document, file: pathlib.Path) -> tuple[Policy | None, tuple[
             unsound = _unsound(details)
             faulty |= _suggested(details)
             found += _independent(unsound or map(_breach, details), faulty)
-            faulty |= {_place(detail) for detail in details}
-            if unsound or not all([_take_out(data, _place(detail)) for detail in details]):
+            places = {_place(detail) for detail in details}
+            faulty |= places
+            # A list, so that every place is taken out even after one that cannot be.
+            taken = [_take_out(data, place) for place in places]
+            if unsound or not all(taken):
                 break
         else:
             return (None, tuple(found)) if found else (policy, ())
@@ -67,16 +70,21 @@ def _unsound(details: list[ErrorDetails]) -> tuple[Breach, ...]:
 
 
 def _independent(breaches: Iterable[Breach], faulty: set[Path]) -> list[Breach]:
-    return [
-        breach
-        for breach in breaches
-        if not any(_overlap(about, fault) for about in breach.about or (breach.path,) for fault in faulty)
-    ]
+    return [breach for breach in breaches if not any(_is_about(breach, fault) for fault in faulty)]
+
+
+def _is_about(breach: Breach, fault: Path) -> bool:
+    places = (breach.path,) if breach.about is None else breach.about
+    return any(_overlap(_folded(place), _folded(fault)) for place in places)
 
 
 def _overlap(one: Path, other: Path) -> bool:
     shorter = min(len(one), len(other))
     return one[:shorter] == other[:shorter]
+
+
+def _folded(path: Path) -> Path:
+    return tuple(step.casefold() if isinstance(step, str) else step for step in path)
 
 
 def _place(detail: ErrorDetails) -> Path:
@@ -88,7 +96,7 @@ def _place(detail: ErrorDetails) -> Path:
 
 def _take_out(data: dict[str, Any], path: Path) -> bool:
     """Remove the value at `path`, and say whether the rest can be checked without it."""
-    steps = [step for step in itertools.takewhile(lambda step: isinstance(step, str), path)]
+    steps = list(itertools.takewhile(lambda step: isinstance(step, str), path))
     if not steps or steps == ["tables"]:
         return False
     if len(steps) == 1 and steps[0] in _PLACEHOLDERS:
