@@ -31,8 +31,8 @@ def column_breaches(policy: Declaration, table: TablePolicy, column: ColumnPolic
         yield Breach((*path, "domain"), message, about=((*path, "type"),))
     else:
         yield from _domain(policy, column, path)
-    if column.null_group and not isinstance(column.key_domain, Range):
-        message = "`null_group` belongs to a range of values; a list of values holds `null` itself"
+    if column.null_group and not isinstance(column.key_domain, Range | Reference):
+        message = "`null_group` belongs to a range or a reference; a list of values holds `null` itself"
         yield Breach((*path, "null_group"), message, about=(path,))
     yield from _private_only(table, column, path)
 
@@ -167,7 +167,7 @@ def _reference(
     policy: Declaration, column: ColumnPolicy, reference: Reference, path: Path
 ) -> Iterator[Breach]:
     at = (*path, "domain")
-    table = policy.table(reference.table)
+    table = policy.tables.get(reference.table)
     if table is None:
         hint = did_you_mean(reference.table, policy.tables)
         yield Breach(at, f"there is no table `{reference.table}`", hint, about=(("tables", reference.table),))
@@ -176,7 +176,7 @@ def _reference(
         message = f"`{table.name}` is a private table, and its values cannot be a public domain"
         yield Breach(at, message, about=(("tables", table.name, "public"),))
         return
-    target = table.column(reference.column)
+    target = table.columns.get(reference.column)
     columns = ("tables", table.name, "columns")
     if target is None:
         message = f"table `{table.name}` has no column `{reference.column}`"

@@ -88,8 +88,7 @@ class Declaration(Part):
 
     def is_unit_table(self, table: TablePolicy) -> bool:
         """Whether the table is the one that `privacy_unit` names."""
-        named = self.privacy_unit.table
-        return named is not None and named.casefold() == table.name.casefold()
+        return table.name == self.privacy_unit.table
 
     def declared_unit(self, table: TablePolicy) -> str | UnitPath | None:
         """The table's unit: its own `unit`, or the key of `privacy_unit` if it is that table."""
@@ -106,7 +105,7 @@ class Declaration(Part):
             if not isinstance(unit, UnitPath):
                 return None if unit is None else tuple(steps)
             step = self._step(current, unit)
-            parent = None if step is None else self.table(step.parent)
+            parent = None if step is None else self.tables[step.parent]
             if step is None or parent is None:
                 return None
             steps.append(step)
@@ -114,13 +113,11 @@ class Declaration(Part):
         return None
 
     def _step(self, table: TablePolicy, unit: UnitPath) -> UnitStep | None:
-        """One step in the tables' own spelling, or None if a name in it does not exist."""
-        parent = self.table(unit.target.table)
-        column = table.column(unit.column)
-        target = None if parent is None else parent.column(unit.target.column)
-        if parent is None or column is None or target is None:
+        """The step that a path takes, or None if a name in it does not exist."""
+        parent = self.tables.get(unit.target.table)
+        if parent is None or unit.column not in table.columns or unit.target.column not in parent.columns:
             return None
-        return UnitStep(table.name, column.name, parent.name, target.name)
+        return UnitStep(table.name, unit.column, parent.name, unit.target.column)
 
     @property
     def slack_share(self) -> Decimal:
@@ -130,22 +127,22 @@ class Declaration(Part):
     def _has_private_keys(self, table: TablePolicy) -> bool:
         links = self._link_columns(table)
         return any(
-            column.type in GROUPABLE and column.key_domain is None and column.name.casefold() not in links
+            column.type in GROUPABLE and column.key_domain is None and column.name not in links
             for column in table.columns.values()
         )
 
     def _link_columns(self, table: TablePolicy) -> frozenset[str]:
-        """Columns that say whose a row is, which no query may group by, in folded letters."""
+        """Columns that say whose a row is, which no query needs to group by."""
         links: set[str] = set()
         for other in self.private_tables:
             match self.declared_unit(other):
                 case UnitPath(column=column) as path:
                     if other is table:
-                        links.add(column.casefold())
-                    if path.target.table.casefold() == table.name.casefold():
-                        links.add(path.target.column.casefold())
+                        links.add(column)
+                    if path.target.table == table.name:
+                        links.add(path.target.column)
                 case str() as column if other is table:
-                    links.add(column.casefold())
+                    links.add(column)
                 case _:
                     continue
         return frozenset(links)

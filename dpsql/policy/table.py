@@ -65,10 +65,11 @@ class ColumnPolicy(Part):
     )
     max_distinct: Count | None = Field(
         default=None,
-        description="Values one unit may add to COUNT(DISTINCT column); default: the table's max_rows.",
+        description="Values one unit may add to COUNT(DISTINCT column), default max_rows; that aggregate is"
+        " refused so far for other columns than the unit.",
     )
     null_group: bool = Field(
-        default=False, description="NULL is a group of its own beside a range of values."
+        default=False, description="NULL is a group of its own beside a range or the values of a reference."
     )
     _name: str = PrivateAttr(default="")
 

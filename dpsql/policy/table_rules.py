@@ -17,7 +17,7 @@ def table_breaches(table: TablePolicy) -> Iterator[Breach]:
         return
     yield from _private(table, at)
     for name in table.max_groups:
-        if table.column(name) is None:
+        if name not in table.columns:
             message = f"table `{table.name}` has no column `{name}`"
             hint = did_you_mean(name, table.columns)
             yield Breach(

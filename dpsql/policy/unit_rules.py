@@ -32,7 +32,7 @@ def _unit_table(policy: Declaration) -> Iterator[Breach]:
             at, "`table` and `key` of the privacy unit go together: write both, or neither", about=(at,)
         )
         return
-    table = policy.table(unit.table)
+    table = policy.tables.get(unit.table)
     if table is None:
         hint = did_you_mean(unit.table, policy.tables)
         yield Breach(
@@ -41,9 +41,7 @@ def _unit_table(policy: Declaration) -> Iterator[Breach]:
     elif table.public:
         message = f"`{table.name}` is a public table, and the privacy unit needs a private one"
         yield Breach((*at, "table"), message, about=(("tables", table.name, "public"),))
-    elif isinstance(table.unit, UnitPath) or (
-        table.unit is not None and table.unit.casefold() != unit.key.casefold()
-    ):
+    elif isinstance(table.unit, UnitPath) or (table.unit is not None and table.unit != unit.key):
         message = f"`{table.name}` is the table of the privacy unit: its unit is the key `{unit.key}`"
         yield Breach(("tables", table.name, "unit"), message, "delete this line", about=(at,))
     else:
@@ -65,7 +63,7 @@ def _table_unit(policy: Declaration, table: TablePolicy) -> Iterator[Breach]:
 
 def _missing(policy: Declaration, table: TablePolicy, at: Path) -> Iterator[Breach]:
     named = policy.privacy_unit.table
-    unit_table = None if named is None else policy.table(named)
+    unit_table = None if named is None else policy.tables.get(named)
     if named is not None and (unit_table is None or unit_table.public):
         # `privacy_unit.table` is at fault itself, and may have meant this table.
         return
@@ -75,7 +73,7 @@ def _missing(policy: Declaration, table: TablePolicy, at: Path) -> Iterator[Brea
 
 def _column(table: TablePolicy, name: str, at: Path) -> Iterator[Breach]:
     columns: Path = ("tables", table.name, "columns")
-    column = table.column(name)
+    column = table.columns.get(name)
     if column is None:
         message = f"table `{table.name}` has no column `{name}`"
         yield Breach(at, message, did_you_mean(name, table.columns), about=((*columns, name),))
@@ -87,7 +85,7 @@ def _column(table: TablePolicy, name: str, at: Path) -> Iterator[Breach]:
 
 
 def _path(policy: Declaration, table: TablePolicy, path: UnitPath, at: Path) -> Iterator[Breach]:
-    parent = policy.table(path.target.table)
+    parent = policy.tables.get(path.target.table)
     yield from _column(table, path.column, at)
     if parent is None:
         hint = did_you_mean(path.target.table, policy.tables)
@@ -100,7 +98,9 @@ def _path(policy: Declaration, table: TablePolicy, path: UnitPath, at: Path) -> 
         yield Breach(at, message, about=(("tables", parent.name, "public"),))
         return
     yield from _column(parent, path.target.column, at)
-    yield from _same_type((table, table.column(path.column)), (parent, parent.column(path.target.column)), at)
+    yield from _same_type(
+        (table, table.columns.get(path.column)), (parent, parent.columns.get(path.target.column)), at
+    )
     if _is_cyclic(policy, table):
         yield Breach(
             at, f"the path from `{table.name}` comes back to a table it has passed", about=(("tables",),)
@@ -113,7 +113,7 @@ def _is_cyclic(policy: Declaration, table: TablePolicy) -> bool:
     while current is not None and current.name not in seen:
         seen.add(current.name)
         unit = policy.declared_unit(current)
-        current = policy.table(unit.target.table) if isinstance(unit, UnitPath) else None
+        current = policy.tables.get(unit.target.table) if isinstance(unit, UnitPath) else None
     return current is not None
 
 
@@ -138,7 +138,7 @@ def _type_of(table: TablePolicy, column: ColumnPolicy) -> Path:
 def _one_type(policy: Declaration) -> Iterator[Breach]:
     """Unit columns of different types would name one unit in two ways, and it would be counted as two."""
     named = [
-        (table, table.column(unit))
+        (table, table.columns.get(unit))
         for table in policy.private_tables
         if isinstance(unit := policy.declared_unit(table), str)
     ]

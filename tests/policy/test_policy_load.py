@@ -104,7 +104,7 @@ def test_the_unit_table_takes_the_key_of_the_privacy_unit() -> None:
 
 
 LABS = """  labs:
-    unit: {column: VISIT, references: visits.visit_id}
+    unit: {column: visit, references: visits.visit_id}
     budget: {epsilon: 1, delta: 0}
     max_rows: 50
     columns: {visit: {type: integer}, result: {type: double, bounds: [0, 9]}}
@@ -114,7 +114,7 @@ LABS = """  labs:
 def test_a_unit_path_leads_to_the_table_that_holds_the_unit() -> None:
     policy = parse(TEXT + LABS, FILE)
 
-    assert policy.unit_of("labs") == UnitPath("VISIT", "visits.visit_id")
+    assert policy.unit_of("labs") == UnitPath("visit", "visits.visit_id")
     assert policy.unit_path("labs") == (UnitStep("labs", "visit", "visits", "visit_id"),)
 
 

@@ -64,6 +64,9 @@ RULES = [
     ("table: patients", "table: hospitals", "`hospitals` is a public table"),
     (", key: patient_id}", "}", "`table` and `key` of the privacy unit go together"),
     ("key: patient_id}", "key: patient}", "table `patients` has no column `patient`"),
+    (VISITS_UNIT, "    unit: Patient_ID\n", "table `visits` has no column `Patient_ID`"),
+    ("{department: 3}", "{Department: 3}", "table `visits` has no column `Department`"),
+    ("hospitals.hospital", "Hospitals.hospital", "there is no table `Hospitals`"),
     (VISITS_UNIT, "    unit: patient\n", "table `visits` has no column `patient`"),
     (PATIENTS_BUDGET, f"    unit: age\n{PATIENTS_BUDGET}", "its unit is the key `patient_id`"),
     ("name: patient,", "name: ' ',", "the name is empty"),
@@ -119,7 +122,7 @@ RULES = [
     ("hospitals.hospital", "hospitals.name", "table `hospitals` has no column `name`"),
     ("hospitals.hospital", "hospitals.beds", "is of type integer, this column of type text"),
     ("hospitals.hospital", "visits.department", "`visits` is a private table"),
-    ("[F, M, X]", "[F, M, X], null_group: true", "`null_group` belongs to a range"),
+    ("[F, M, X]", "[F, M, X], null_group: true", "`null_group` belongs to a range or a reference"),
     # Names.
     ("id: clinic ", "id: '' ", "`id` must not be empty"),
     ("  alice:", "  '':", "the name is empty"),

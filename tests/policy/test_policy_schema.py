@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from dpsql.errors import PolicyError
 from dpsql.policy import parse
 from dpsql.policy.budget import Budget, PerQuery
 from dpsql.policy.model import Policy
@@ -57,3 +58,14 @@ def test_the_example_in_the_documents_is_a_policy_that_loads() -> None:
     policy = parse(text.split("```yaml\n")[1].split("```")[0], Path("shop.yaml"))
 
     assert [table.name for table in policy.private_tables] == ["customers", "orders"]
+
+
+def test_the_fault_in_the_documents_is_the_one_that_is_shown() -> None:
+    text = DOCUMENT.read_text(encoding="utf-8")
+    example = text.split("```yaml\n")[1].split("```")[0].replace("max_rows: 30 ", "max_row: 30 ")
+    shown = text.split("```\nDP401")[1].split("```")[0]
+
+    with pytest.raises(PolicyError) as caught:
+        parse(example, Path("shop.yaml"))
+
+    assert str(caught.value) == f"DP401{shown}".strip()
