@@ -13,6 +13,8 @@ from dpsql.accounting.normal import hockey_stick, hockey_stick_error
 
 _GOLDEN: Final = (sqrt(5.0) - 1.0) / 2.0
 _SAFE: Final = 1e-15
+_UNDERFLOW: Final = 1e-290
+"""Below it a tail loses digits to denormal numbers; no delta of a budget is so small."""
 
 
 def eps_from_rdp(alpha: float, r: float, delta: float) -> float:
@@ -74,7 +76,7 @@ def delta_gdp(epsilon: float, mu: float) -> float:
     if mu <= 0.0:
         return 0.0
     v = mu * mu
-    return min(1.0, hockey_stick(epsilon, v) + hockey_stick_error(epsilon, v) + 5e-324)
+    return min(1.0, hockey_stick(epsilon, v) + hockey_stick_error(epsilon, v) + _UNDERFLOW)
 
 
 def gaussian_delta(epsilon: float, sigma: float, l2: float = 1.0) -> float:

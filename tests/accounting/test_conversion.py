@@ -88,6 +88,16 @@ def test_gaussian_delta_agrees_with_the_textbook_form() -> None:
     assert delta_gdp(1.0, 0.0) == 0.0
 
 
+@pytest.mark.parametrize(("mu", "epsilon"), [(0.16208065609948, 6.1852722496559), (0.05, 20.0), (1e-3, 1.0)])
+def test_gaussian_delta_is_no_smaller_where_its_tails_underflow(mu: float, epsilon: float) -> None:
+    with MP.workdps(60):
+        m, e = MP.mpf(mu), MP.mpf(epsilon)
+        precise = MP.ncdf(m / 2 - e / m) - MP.exp(e) * MP.ncdf(-m / 2 - e / m)
+
+        assert precise < 1e-300
+        assert delta_gdp(epsilon, mu) >= precise
+
+
 @given(st.floats(0.05, 3.0), DELTAS)
 def test_epsilon_of_a_gaussian_is_sufficient_and_tight(mu: float, delta: float) -> None:
     epsilon = eps_from_gdp(mu, delta)

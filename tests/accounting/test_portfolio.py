@@ -33,6 +33,7 @@ from dpsql.accounting.filters.library import (
     open_orders,
     open_residue,
 )
+from dpsql.accounting.residue import v_needed
 from tests.accounting.strategies import BUDGETS, EVENTS, SHARES
 
 ONE = Decimal(1)
@@ -338,6 +339,21 @@ def test_counting_ahead_is_exact_up_to_one(event: Event) -> None:
     assert promised <= admitted <= promised + 1
 
 
+def test_counting_ahead_surcharges_as_stepping_does() -> None:
+    event, needed = Pure(Decimal("0.5")), 0.0
+    for _ in range(5):
+        needed = v_needed(needed, 0.5) * (1.0 + 1.5e-11)
+    rule: Residue | None = Residue(needed, needed)
+    assert rule is not None
+    promised = rule.more(event)
+
+    admitted = 0
+    while (rule := rule.step(event)) is not None:
+        admitted += 1
+
+    assert promised == admitted == 4
+
+
 def test_counting_ahead_stops_at_a_million() -> None:
     account = Portfolio.open(Decimal(50), Decimal("1e-3"), slack_share=TENTH)
 
@@ -389,6 +405,8 @@ def test_the_auditor_rejects_a_step_that_took_too_little() -> None:
         replace(after, live=(replace(basic, rest=basic.rest + MILLIONTH), residue, rdp)),
         replace(after, live=(basic, replace(residue, rest=residue.rest + 1e-6), rdp)),
         replace(after, live=(basic, residue, replace(rdp, rest=rdp.rest + 1e-6))),
+        replace(after, live=(basic, replace(residue, budget=2.0 * residue.budget), rdp)),
+        replace(after, live=(basic, residue, replace(rdp, budget=2.0 * rdp.budget))),
         replace(after, slack=account.slack),
         replace(after, live=()),
         replace(after, epsilon=Decimal(2)),
