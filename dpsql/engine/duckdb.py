@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dpsql import errors
 from dpsql.engine.noise import noise_table
 from dpsql.engine.postprocess import SETTINGS
-from dpsql.engine.public import PublicFacts, TableFacts, arguments
+from dpsql.engine.public import PublicFacts, TableFacts
 from dpsql.engine.release import Relation
 from dpsql.engine.render import SQL_TYPES, quote, text
 from dpsql.engine.rewrite import Program
@@ -114,7 +114,7 @@ class DuckDBBackend:
                 raise EngineFailure(errors.ENGINE_FAILURE, "The run failed; the charge stays.") from None
 
     def _measure(self, plan: Plan, program: Program, cap_key: str, noise: NoiseSource) -> Relation:
-        self._run(f"CREATE OR REPLACE TEMP TABLE exact AS {program.sql}", arguments(program, cap_key))
+        self._run(f"CREATE OR REPLACE TEMP TABLE exact AS {program.sql}", program.arguments(cap_key))
         try:
             rows = self._connection.execute("SELECT COUNT(*) FROM exact").fetchall()[0][0]
             self._connection.register("noise", noise_table(plan, rows, noise))
@@ -185,7 +185,8 @@ class _Catalog:
             ).fetchall()
         }
         self._constraints = connection.execute(
-            f"SELECT table_name, constraint_type, constraint_column_names FROM duckdb_constraints() WHERE {here}"
+            "SELECT table_name, constraint_type, constraint_column_names"
+            f" FROM duckdb_constraints() WHERE {here}"
         ).fetchall()
         self._database = connection.execute("SELECT current_database()").fetchall()[0][0]
 

@@ -20,7 +20,7 @@ from dpsql.engine.render import SQL_TYPES, Renderer, quote
 from dpsql.errors import EngineFailure
 from dpsql.sql.expression import Call, Expression, Literal, Type, columns, rewrite
 from dpsql.sql.expression import Column as Reference
-from dpsql.sql.relation import Item, Query
+from dpsql.sql.relation import Item, Ordering, Query
 
 TIME_LIMIT: Final = 60_000
 """Milliseconds one post-processing statement may take."""
@@ -101,10 +101,7 @@ def statement(query: Query, half_widths: Mapping[str, float]) -> str:
     parts = [f"SELECT {', '.join(shown)}", "FROM released"]
     if query.having is not None:
         parts.append(f"WHERE {render(query.having)}")
-    terms = [
-        f"{render(o.expression)} {'DESC' if o.descending else 'ASC'} NULLS {'FIRST' if o.nulls_first else 'LAST'}"
-        for o in query.order
-    ]
+    terms = [_term(ordering, render) for ordering in query.order]
     parts.append(f"ORDER BY {', '.join([*terms, 'rowid'])}")
     if query.limit is not None:
         parts.append(f"LIMIT {query.limit}")
@@ -113,12 +110,17 @@ def statement(query: Query, half_widths: Mapping[str, float]) -> str:
     return "\n".join(parts)
 
 
+def _term(ordering: Ordering, render: Renderer) -> str:
+    direction = "DESC" if ordering.descending else "ASC"
+    return f"{render(ordering.expression)} {direction} NULLS {'FIRST' if ordering.nulls_first else 'LAST'}"
+
+
 def _noisy(expression: Expression, half_widths: Mapping[str, float]) -> list[Reference]:
     return list(dict.fromkeys(c for c in columns(expression) if c.name in half_widths))
 
 
 def _error(expression: Expression, half_widths: Mapping[str, float], render: Renderer) -> str | None:
-    """The half-width of an expression: the root of the summed squares of what each noisy column moves it by."""
+    """An expression's half-width: the root of the summed squares of what each noisy column moves it by."""
     noisy = _noisy(expression, half_widths)
     if not noisy or not expression.type.numeric:
         return None

@@ -157,10 +157,10 @@ class PublicFacts:
         Raises:
             InternalError: when it does not bind; nothing has been charged.
         """
-        parameters = arguments(program, "", empty=True)
         with self._lock:
             try:
-                self._connection.execute(f"EXPLAIN {program.sql}", parameters).fetchall()
+                self._connection.execute(f"PREPARE bound AS {program.sql}").fetchall()
+                self._connection.execute("DEALLOCATE bound").fetchall()
             except duckdb.Error:
                 raise InternalError(
                     errors.REWRITE, "The rewritten query does not bind; nothing was charged."
@@ -181,15 +181,6 @@ class PublicFacts:
             except duckdb.Error:
                 raise EngineFailure(errors.ENGINE_FAILURE, "The query over public tables failed.") from None
         return outer, Relation(types, fetched)
-
-
-def arguments(program: Program, cap_key: str, *, empty: bool = False) -> dict[str, object]:
-    """The parameters that a program's text names."""
-    known: dict[str, object] = {
-        name: [] if empty else list(values) for name, values in program.parameters.items()
-    }
-    known["cap_key"] = cap_key
-    return {name: value for name, value in known.items() if f"${name}" in program.sql}
 
 
 def _split(query: Query) -> tuple[Query, str, dict[str, Type]]:

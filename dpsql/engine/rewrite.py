@@ -7,25 +7,31 @@ weight per unit. Every shape gives the same integers. docs/proofs/rewrite.md pro
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Final
 
 from dpsql.analysis.aggregates import Grid, Measure, MeasureKind
 from dpsql.analysis.analysis import Analysis
 from dpsql.analysis.bounds import Interval
 from dpsql.analysis.partitions import Key
 from dpsql.analysis.sensitivity import UNIT
+from dpsql.engine.domain import bits, inside, relation
 from dpsql.engine.owner import UNIT_COLUMN, owned_rows
-from dpsql.engine.render import SQL_TYPES, Renderer, clip, constant, double, quote
+from dpsql.engine.render import Renderer, clip, double, quote
 from dpsql.plan.plan import Plan
 from dpsql.policy.model import Policy
-from dpsql.sql.expression import Column, Expression, Literal, Type, Value, columns
+from dpsql.sql.expression import Column, Expression, Type, Value, columns
 from dpsql.sql.relation import JoinKind, Query, Scan
 
 SEPARATOR = "chr(31)"
 MASK_VALUES = 62
-IN_LIST = 200
+
+
+_QUOTED: Final = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
+_PARAMETER: Final = re.compile(r"\$(cap_key|d\d+)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +48,13 @@ class Program:
     keys: tuple[Key, ...]
     released: tuple[tuple[str, str, Type], ...]
     threshold: str | None
+
+    def arguments(self, cap_key: str) -> dict[str, object]:
+        """The values of the parameters that the text names."""
+        known: dict[str, object] = {name: list(values) for name, values in self.parameters.items()}
+        known["cap_key"] = cap_key
+        named = set(_PARAMETER.findall(_QUOTED.sub("", self.sql)))
+        return {name: value for name, value in known.items() if name in named}
 
 
 def rewrite(plan: Plan, policy: Policy) -> Program:
@@ -147,10 +160,8 @@ class _Writer:
         body = f"  SELECT {', '.join(shown)}\n  FROM {self._from()}"
         if conditions:
             body += f"\n  WHERE {' AND '.join(conditions)}"
-        inside = [
-            self._inside(number, key) for number, key in enumerate(self._analysis.partitioning.keys, start=1)
-        ]
-        kept = [condition for condition in inside if condition is not None]
+        numbered = enumerate(self._analysis.partitioning.keys, start=1)
+        kept = [condition for number, key in numbered if (condition := inside(number, key)) is not None]
         if not kept:
             return body
         return f"  SELECT * FROM (\n{body}\n  ) WHERE {' AND '.join(kept)}"
@@ -167,20 +178,6 @@ class _Writer:
             )
             parts.append(f"{word} {self._source(join.scan)} ON {on}")
         return "\n    ".join(parts)
-
-    def _inside(self, number: int, key: Key) -> str | None:
-        """Whether a row's key is one of the public values."""
-        if key.domain is None:
-            return None
-        values = [value for value in key.domain if value is not None]
-        if len(values) > IN_LIST:
-            condition = f"{key.name} IN (SELECT unnest($d{number}::{SQL_TYPES[key.expression.type]}[]))"
-        elif values:
-            listed = ", ".join(constant(Literal(value, key.expression.type)) for value in values)
-            condition = f"{key.name} IN ({listed})"
-        else:
-            condition = "FALSE"
-        return f"({condition} OR {key.name} IS NULL)" if None in key.domain else condition
 
     def _value(self, measure: Measure) -> str | None:
         """What a row adds to a measure before its weight; NULL adds nothing."""
@@ -320,11 +317,6 @@ class _Writer:
 
     def _masks(self, number: int) -> list[tuple[str, str, str]]:
         key = self._analysis.partitioning.keys[0]
-        kind = SQL_TYPES[key.expression.type]
-        bits = (
-            f"  SELECT k1, 1::BIGINT << (i - 1)::INTEGER AS bit FROM"
-            f" (SELECT unnest($d1::{kind}[]) AS k1, unnest(range(1, len($d1::{kind}[]) + 1)) AS i)"
-        )
         masks = "  SELECT unit, BIT_OR(bit) AS mask FROM rows JOIN bits USING (k1) GROUP BY unit"
         light = f"SELECT mask, COUNT(*) AS n FROM masks WHERE BIT_COUNT(mask) <= {self._most} GROUP BY mask"
         heavy = (
@@ -336,7 +328,7 @@ class _Writer:
             f"    UNION ALL SELECT k1, 1 FROM capped\n  ) GROUP BY k1"
         )
         return [
-            ("bits", "MATERIALIZED", bits),
+            ("bits", "MATERIALIZED", f"  {bits(1, key)}"),
             ("masks", "MATERIALIZED", masks),
             ("heavy", "", f"  {heavy}"),
             ("capped", "", self._cap("heavy")),
@@ -391,8 +383,7 @@ class _Writer:
         if not self._keys:
             return f"SELECT {cells}\nFROM {', '.join(names)}"
         domains = ", ".join(
-            f"(SELECT unnest($d{number}::{SQL_TYPES[key.expression.type]}[]) AS {key.name})"
-            for number, key in enumerate(self._analysis.partitioning.keys, start=1)
+            relation(number, key) for number, key in enumerate(self._analysis.partitioning.keys, start=1)
         )
         joins = "".join(
             f"\nLEFT JOIN {name} ON "

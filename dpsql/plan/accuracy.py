@@ -89,5 +89,5 @@ def _refusal(message: str) -> PolicyRefused:
     return PolicyRefused(
         errors.UNSAFE_NUMBER,
         message,
-        hint="Say error='±50', or a share of a public number as in '5% of 400'; a bare percentage has no public meaning.",
+        hint="Say error='±50', or '5% of 400' for a public number; a bare percentage has no public meaning.",
     )

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 
 from dpsql.analysis.aggregates import Measure
 from dpsql.analysis.analysis import Analysis
 from dpsql.analysis.sensitivity import UNIT, Sensitivity
-from dpsql.mechanisms import Gaussian
+from dpsql.mechanisms import Gaussian, Mechanism
 from dpsql.plan.charge import Charge
 from dpsql.plan.explain import describe, text
 from dpsql.plan.noise import Noise
@@ -54,6 +55,11 @@ def step_of(measure: Measure, noise: Noise) -> Fraction:
     return grid * noise.lattice / UNIT
 
 
+@lru_cache(maxsize=4096)
+def _half_width(mechanism: Mechanism) -> int:
+    return mechanism.half_width()
+
+
 def measurement(measure: Measure, part: Sensitivity, noise: Noise, keys: tuple[str, ...]) -> Measurement:
     """The public figures of one measure and its noise."""
     step = step_of(measure, noise)
@@ -67,7 +73,7 @@ def measurement(measure: Measure, part: Sensitivity, noise: Noise, keys: tuple[s
         l2=float(Fraction(part.l2_squared) ** 0.5) * float(exact),
         mechanism="gaussian" if gaussian else "laplace",
         scale=float(scale * step),
-        error=float(mechanism.half_width() * step),
+        error=float(_half_width(mechanism) * step),
         keys=keys,
         measure=measure,
         noise=noise,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
-import math
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Final
@@ -12,6 +10,7 @@ from sqlglot import exp
 
 from dpsql import errors
 from dpsql.errors import Position, ProgrammingError, UnsupportedQuery
+from dpsql.sql.constant import NULL, as_dates, date, integer, literal
 from dpsql.sql.expression import (
     Aggregate,
     AggregateKind,
@@ -27,106 +26,7 @@ from dpsql.sql.expression import (
 from dpsql.sql.functions import FUNCTIONS, unify
 from dpsql.sql.parse import position_of
 from dpsql.sql.scope import Scope
-
-TRUE: Final = Literal(True, Type.BOOLEAN)
-NULL: Final = Literal(None, Type.NULL)
-
-_BINARY: Final[dict[type[exp.Expr], str]] = {
-    exp.Add: "add",
-    exp.Sub: "sub",
-    exp.Mul: "mul",
-    exp.Div: "div",
-    exp.IntDiv: "intdiv",
-    exp.Mod: "mod",
-    exp.EQ: "eq",
-    exp.NEQ: "ne",
-    exp.LT: "lt",
-    exp.LTE: "le",
-    exp.GT: "gt",
-    exp.GTE: "ge",
-    exp.NullSafeEQ: "is_not_distinct_from",
-    exp.And: "and",
-    exp.Or: "or",
-    exp.DPipe: "concat",
-    exp.Nullif: "nullif",
-    exp.StartsWith: "starts_with",
-    exp.Contains: "contains",
-    exp.Left: "left",
-    exp.Right: "right",
-}
-
-_UNARY: Final[dict[type[exp.Expr], str]] = {
-    exp.Abs: "abs",
-    exp.Sqrt: "sqrt",
-    exp.Ln: "ln",
-    exp.Exp: "exp",
-    exp.Floor: "floor",
-    exp.Ceil: "ceil",
-    exp.Not: "not",
-    exp.Lower: "lower",
-    exp.Upper: "upper",
-    exp.Trim: "trim",
-    exp.Length: "length",
-    exp.Year: "year",
-    exp.Quarter: "quarter",
-    exp.Month: "month",
-    exp.Week: "week",
-    exp.WeekOfYear: "week",
-    exp.Day: "day",
-    exp.DayOfMonth: "day",
-    exp.DayOfWeek: "dayofweek",
-    exp.DayOfWeekIso: "isodow",
-    exp.DayOfYear: "dayofyear",
-}
-
-_LISTS: Final[dict[type[exp.Expr], str]] = {
-    exp.Coalesce: "coalesce",
-    exp.Least: "least",
-    exp.Greatest: "greatest",
-}
-
-_PARTS: Final = {
-    "YEAR": "year",
-    "QUARTER": "quarter",
-    "MONTH": "month",
-    "WEEK": "week",
-    "DAY": "day",
-    "DOW": "dayofweek",
-    "DAYOFWEEK": "dayofweek",
-    "ISODOW": "isodow",
-    "DOY": "dayofyear",
-    "DAYOFYEAR": "dayofyear",
-}
-
-_TRUNCATIONS: Final = {
-    "YEAR": "trunc_year",
-    "QUARTER": "trunc_quarter",
-    "MONTH": "trunc_month",
-    "WEEK": "trunc_week",
-}
-
-_TARGETS: Final[dict[str, tuple[str, Type]]] = {
-    "TINYINT": ("TINYINT", Type.INTEGER),
-    "SMALLINT": ("SMALLINT", Type.INTEGER),
-    "INT": ("INTEGER", Type.INTEGER),
-    "BIGINT": ("BIGINT", Type.INTEGER),
-    "DOUBLE": ("DOUBLE", Type.DOUBLE),
-    "VARCHAR": ("VARCHAR", Type.TEXT),
-    "TEXT": ("VARCHAR", Type.TEXT),
-    "BOOLEAN": ("BOOLEAN", Type.BOOLEAN),
-    "DATE": ("DATE", Type.DATE),
-}
-
-# Which conversions have a value for every input, or NULL.
-_CONVERSIONS: Final[dict[Type, frozenset[Type]]] = {
-    Type.TEXT: frozenset({Type.TEXT, Type.INTEGER, Type.DOUBLE, Type.DATE, Type.BOOLEAN}),
-    Type.INTEGER: frozenset({Type.TEXT, Type.INTEGER, Type.DOUBLE, Type.BOOLEAN}),
-    Type.DOUBLE: frozenset({Type.INTEGER, Type.DOUBLE}),
-    Type.BOOLEAN: frozenset({Type.TEXT, Type.INTEGER, Type.BOOLEAN}),
-    Type.DATE: frozenset({Type.TEXT, Type.DATE}),
-    Type.TIMESTAMP: frozenset({Type.TEXT, Type.DATE}),
-    Type.NULL: frozenset(Type),
-}
+from dpsql.sql.vocabulary import BINARY, CONVERSIONS, LISTS, PARTS, TARGETS, TRUNCATIONS, UNARY
 
 
 class Translator:
@@ -144,12 +44,12 @@ class Translator:
             UnsupportedQuery: a form that is not on the list.
         """
         kind = type(node)
-        if kind in _BINARY:
-            return self._call(_BINARY[kind], node, node.this, node.expression)
-        if kind in _UNARY:
-            return self._call(_UNARY[kind], node, node.this)
-        if kind in _LISTS:
-            return self._call(_LISTS[kind], node, node.this, *node.expressions)
+        if kind in BINARY:
+            return self._call(BINARY[kind], node, node.this, node.expression)
+        if kind in UNARY:
+            return self._call(UNARY[kind], node, node.this)
+        if kind in LISTS:
+            return self._call(LISTS[kind], node, node.this, *node.expressions)
         form = _FORMS.get(kind)
         if form is None:
             raise UnsupportedQuery(
@@ -173,7 +73,7 @@ class Translator:
         return expression
 
     def _call(self, function: str, node: exp.Expr, *operands: exp.Expr) -> Expression:
-        arguments = _as_dates(tuple(self.expression(operand) for operand in operands))
+        arguments = as_dates(tuple(self.expression(operand) for operand in operands))
         return call(function, arguments, position_of(node))
 
     def _paren(self, node: exp.Expr) -> Expression:
@@ -194,7 +94,7 @@ class Translator:
             return Literal(node.name, Type.TEXT)
         text = node.name
         if text.isdigit():
-            return _integer(int(text), position_of(node))
+            return integer(int(text), position_of(node))
         return Literal(Decimal(text), Type.DOUBLE)
 
     def _boolean(self, node: exp.Expr) -> Expression:
@@ -240,7 +140,7 @@ class Translator:
             raise UnsupportedQuery(
                 errors.UNSUPPORTED, "IN needs a list of constants.", position=position_of(node)
             )
-        return call("in", _as_dates((self.expression(node.this), *values)), position_of(node))
+        return call("in", as_dates((self.expression(node.this), *values)), position_of(node))
 
     def _like(self, node: exp.Expr) -> Expression:
         function = "ilike" if isinstance(node, exp.ILike) else "like"
@@ -274,10 +174,10 @@ class Translator:
         return self._call("substring", node, *(part for part in parts if part is not None))
 
     def _extract(self, node: exp.Expr) -> Expression:
-        function = _PARTS.get(node.name.upper())
+        function = PARTS.get(node.name.upper())
         if function is None:
             raise UnsupportedQuery(
-                errors.UNSUPPORTED, f"EXTRACT knows {', '.join(_PARTS)}.", position=position_of(node)
+                errors.UNSUPPORTED, f"EXTRACT knows {', '.join(PARTS)}.", position=position_of(node)
             )
         return self._call(function, node, node.expression)
 
@@ -286,11 +186,11 @@ class Translator:
         if unit == "DAY":
             operand = self.expression(node.this)
             return Cast(operand, "DATE", Type.DATE)
-        function = _TRUNCATIONS.get(unit)
+        function = TRUNCATIONS.get(unit)
         if function is None:
             raise UnsupportedQuery(
                 errors.UNSUPPORTED,
-                f"DATE_TRUNC knows DAY, {', '.join(_TRUNCATIONS)}.",
+                f"DATE_TRUNC knows DAY, {', '.join(TRUNCATIONS)}.",
                 position=position_of(node),
             )
         return self._call(function, node, node.this)
@@ -315,16 +215,14 @@ class Translator:
         )
 
     def _cast(self, node: exp.Expr) -> Expression:
-        target = _TARGETS.get(node.args["to"].this.name)
+        target = TARGETS.get(node.args["to"].this.name)
         position = position_of(node)
         if target is None:
-            raise UnsupportedQuery(
-                errors.UNSUPPORTED, f"CAST knows {', '.join(_TARGETS)}.", position=position
-            )
+            raise UnsupportedQuery(errors.UNSUPPORTED, f"CAST knows {', '.join(TARGETS)}.", position=position)
         operand = self.expression(node.this)
         if isinstance(operand, Literal) and operand.type is Type.TEXT and target[1] is Type.DATE:
-            return _date(operand, position)
-        if target[1] not in _CONVERSIONS[operand.type]:
+            return date(operand, position)
+        if target[1] not in CONVERSIONS[operand.type]:
             raise ProgrammingError(
                 errors.TYPE_MISMATCH,
                 f"{operand.type.value} has no conversion to {target[0]}.",
@@ -441,61 +339,6 @@ def call(function: str, arguments: tuple[Expression, ...], position: Position | 
             position=position,
         )
     return Call(function, arguments, found, position)
-
-
-def literal(value: Value) -> Literal:
-    """A parameter's value as a constant of the query.
-
-    Raises:
-        ProgrammingError: DP103 for a value of another type, an infinite number or a huge integer.
-    """
-    match value:
-        case None:
-            return NULL
-        case bool():
-            return Literal(value, Type.BOOLEAN)
-        case int():
-            return _integer(value, None)
-        case float() if math.isfinite(value):
-            return Literal(Decimal(repr(value)), Type.DOUBLE)
-        case Decimal() if value.is_finite():
-            return Literal(value, Type.DOUBLE)
-        case str() if "\0" not in value:
-            return Literal(value, Type.TEXT)
-        case datetime.datetime() if value.tzinfo is None:
-            return Literal(value, Type.TIMESTAMP)
-        case datetime.date() if not isinstance(value, datetime.datetime):
-            return Literal(value, Type.DATE)
-        case _:
-            raise ProgrammingError(
-                errors.PARAMETERS,
-                "A parameter is neither NULL, a finite number, a text, a date nor a naive timestamp.",
-            )
-
-
-def _integer(value: int, position: Position | None) -> Literal:
-    if abs(value) >= 2**63:
-        raise ProgrammingError(errors.TYPE_MISMATCH, "An integer needs more than 63 bits.", position=position)
-    return Literal(value, Type.INTEGER)
-
-
-def _date(text: Literal, position: Position | None) -> Literal:
-    try:
-        return Literal(datetime.date.fromisoformat(str(text.value)), Type.DATE)
-    except ValueError:
-        raise ProgrammingError(
-            errors.TYPE_MISMATCH, "A date is not written as 'YYYY-MM-DD'.", position=position
-        ) from None
-
-
-def _as_dates(arguments: tuple[Expression, ...]) -> tuple[Expression, ...]:
-    # SQL reads a text constant beside a date as a date.
-    if not any(argument.type is Type.DATE for argument in arguments):
-        return arguments
-    return tuple(
-        _date(argument, None) if isinstance(argument, Literal) and argument.type is Type.TEXT else argument
-        for argument in arguments
-    )
 
 
 def _case(

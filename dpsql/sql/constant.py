@@ -1,0 +1,79 @@
+"""Which constant is meant by a number, a text or a parameter?"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from decimal import Decimal
+from typing import Final
+
+from dpsql import errors
+from dpsql.errors import Position, ProgrammingError
+from dpsql.sql.expression import Expression, Literal, Type, Value
+
+NULL: Final = Literal(None, Type.NULL)
+
+
+def literal(value: Value) -> Literal:
+    """A parameter's value as a constant of the query.
+
+    Raises:
+        ProgrammingError: DP103 for a value of another type, an infinite number or a huge integer.
+    """
+    match value:
+        case None:
+            return NULL
+        case bool():
+            return Literal(value, Type.BOOLEAN)
+        case int():
+            return integer(value, None)
+        case float() if math.isfinite(value):
+            return Literal(Decimal(repr(value)), Type.DOUBLE)
+        case Decimal() if value.is_finite():
+            return Literal(value, Type.DOUBLE)
+        case str() if "\0" not in value:
+            return Literal(value, Type.TEXT)
+        case datetime.datetime() if value.tzinfo is None:
+            return Literal(value, Type.TIMESTAMP)
+        case datetime.date() if not isinstance(value, datetime.datetime):
+            return Literal(value, Type.DATE)
+        case _:
+            raise ProgrammingError(
+                errors.PARAMETERS,
+                "A parameter is neither NULL, a finite number, a text, a date nor a naive timestamp.",
+            )
+
+
+def integer(value: int, position: Position | None) -> Literal:
+    """A whole number of at most 63 bits.
+
+    Raises:
+        ProgrammingError: DP104 when it is larger.
+    """
+    if abs(value) >= 2**63:
+        raise ProgrammingError(errors.TYPE_MISMATCH, "An integer needs more than 63 bits.", position=position)
+    return Literal(value, Type.INTEGER)
+
+
+def date(text: Literal, position: Position | None) -> Literal:
+    """A text constant as a date.
+
+    Raises:
+        ProgrammingError: DP104 when it is not written YYYY-MM-DD.
+    """
+    try:
+        return Literal(datetime.date.fromisoformat(str(text.value)), Type.DATE)
+    except ValueError:
+        raise ProgrammingError(
+            errors.TYPE_MISMATCH, "A date is not written as 'YYYY-MM-DD'.", position=position
+        ) from None
+
+
+def as_dates(arguments: tuple[Expression, ...]) -> tuple[Expression, ...]:
+    """Operands with text constants beside a date read as dates."""
+    if not any(argument.type is Type.DATE for argument in arguments):
+        return arguments
+    return tuple(
+        date(argument, None) if isinstance(argument, Literal) and argument.type is Type.TEXT else argument
+        for argument in arguments
+    )
