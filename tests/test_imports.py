@@ -180,19 +180,36 @@ def test_an_unsorted_list_of_public_names_is_reported(project: Path) -> None:
     assert "RUF022" in report
 
 
+def test_no_module_goes_to_an_interface_by_way_of_the_root_package() -> None:
+    lazy = {"dpsql", "dpsql.connect", "dpsql.Connection", "dpsql.Cursor"}
+    cli = ROOT / "dpsql" / "cli"
+
+    found = [
+        (str(module.relative_to(ROOT)), name)
+        for module in modules()
+        if module != ROOT / "dpsql" / "__init__.py" and cli not in module.parents
+        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8")))
+        for name in imported_names(node)
+        if name in lazy and not names_a_module(node)
+    ]
+
+    assert found == []
+
+
 def packages() -> list[str]:
     folders = sorted(path.parent for path in (ROOT / "dpsql").rglob("__init__.py"))
     return [".".join(folder.relative_to(ROOT).parts) for folder in folders]
 
 
 @pytest.mark.parametrize("package", packages())
-def test_a_package_lists_its_public_names_and_has_each(package: str) -> None:
+def test_a_package_has_every_public_name_it_lists_once(package: str) -> None:
     module = importlib.import_module(package)
+    listed: list[str] = getattr(module, "__all__", [])
 
-    missing = [name for name in module.__all__ if not hasattr(module, name)]
+    missing = [name for name in listed if not hasattr(module, name)]
 
     assert missing == []
-    assert len(set(module.__all__)) == len(module.__all__)
+    assert len(set(listed)) == len(listed)
 
 
 def imported_names(node: ast.AST) -> list[str]:
@@ -201,6 +218,15 @@ def imported_names(node: ast.AST) -> list[str]:
     if isinstance(node, ast.ImportFrom) and node.module:
         return [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
     return []
+
+
+def names_a_module(node: ast.AST) -> bool:
+    """Whether the node is `from dpsql import errors` or the like, which never asks the root for a name."""
+    return (
+        isinstance(node, ast.ImportFrom)
+        and node.module == "dpsql"
+        and all(file_of(ROOT, f"dpsql.{alias.name}").exists() for alias in node.names)
+    )
 
 
 def modules() -> list[Path]:
