@@ -220,9 +220,10 @@ def _text(text: str) -> str:
 
 
 def _boolean(text: str) -> bool:
-    if text not in ("true", "false"):
+    folded = text.lower()
+    if folded not in ("true", "false"):
         raise _Unreadable(f"write true or false, not {text[:20]}")
-    return text == "true"
+    return folded == "true"
 
 
 def _number(text: str) -> int | Decimal:

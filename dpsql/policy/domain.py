@@ -43,14 +43,12 @@ class Reference:
 Domain = Values | Range | Reference
 
 
-def parse_reference(value: object) -> Reference:
+def parse_reference(value: str) -> Reference:
     """`table.column` as a reference.
 
     Raises:
-        ValueError: the value is no text, or has not exactly one dot.
+        ValueError: the text has not exactly one dot, between two names.
     """
-    if not isinstance(value, str):
-        raise ValueError(f"must be written table.column, not {describe(value)}")
     table, dot, column = value.partition(".")
     if not table or not dot or not column or "." in column:
         raise ValueError(f"must be written table.column, not {value[:80]!r}")

@@ -61,19 +61,6 @@ def describe(value: object) -> str:
             return str(value)[:40]
 
 
-def whole(value: object) -> int:
-    """`value` as a whole number in (-2^63, 2^63).
-
-    Raises:
-        ValueError: the value is no integer, or needs more than 64 bits.
-    """
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ValueError(f"must be a whole number, not {describe(value)}")
-    if abs(value) >= 2**63:
-        raise ValueError("must fit into 64 bits")
-    return value
-
-
 def _budget_epsilon(value: object) -> Decimal:
     epsilon = exact(value)
     if epsilon <= 0:
@@ -113,10 +100,11 @@ def _positive(value: object) -> Decimal:
 
 
 def _count(value: object) -> int:
-    number = whole(value)
-    if not 1 <= number < 2**31:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError(f"must be a whole number, not {describe(value)}")
+    if not 1 <= value < 2**31:
         raise ValueError("must be at least 1 and below 2^31")
-    return number
+    return value
 
 
 _ABOVE_ZERO = WithJsonSchema({"type": "number", "exclusiveMinimum": 0})

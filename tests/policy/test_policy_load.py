@@ -236,6 +236,8 @@ def test_a_text_that_is_no_yaml_mapping_is_refused_with_its_place(text: str, mes
     ("old", "new", "message"),
     [
         ("id: clinic ", "id: !secret clinic ", "the tag !secret is not supported"),
+        ("[F, M, X]", "!!set {F, M}", "the tag tag:yaml.org,2002:set is not supported"),
+        ("public: true", "public: !!bool yes", "write true or false, not yes"),
         ("id: clinic ", "id: clinic\nid: clinic ", "the key `id` appears twice"),
         ("max_rows: 20", "max_rows: 020", "write 020 as a decimal number"),
         ("max_rows: 20", "max_rows: 1_0", "write 1_0 as a decimal number"),
