@@ -83,9 +83,13 @@ def analyse(query: Query, policy: Policy, facts: Facts) -> Analysis:
 def _constant_domains(
     owner: Ownership, policy: Policy, facts: Facts
 ) -> tuple[tuple[str, tuple[Value, ...]], ...]:
-    """The public values of the constant columns; columns without a domain are left out."""
-    table = policy.tables[owner.scan.table]
-    declared = ((name, declared_values(table.columns[name], facts)) for name in sorted(owner.constants))
+    """The declared domains of the constant columns: values outside are another part, which is NULL.
+
+    Columns that have bounds only keep their least value and are clipped where they are summed.
+    """
+    columns = policy.tables[owner.scan.table].columns
+    with_domain = [name for name in sorted(owner.constants) if columns[name].domain is not None]
+    declared = ((name, declared_values(columns[name], facts)) for name in with_domain)
     return tuple((name, values) for name, values in declared if values is not None)
 
 

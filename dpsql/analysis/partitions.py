@@ -142,10 +142,14 @@ class _Domains:
         return known
 
     def _unfiltered(self, expression: Expression) -> tuple[Value, ...] | None:
+        if isinstance(expression, Column):
+            declared = self._column(expression)
+            if declared is not None:
+                return declared
         if expression.type is Type.BOOLEAN:
             return (False, True)
         if isinstance(expression, Column):
-            return self._column(expression)
+            return None
         labels = _labels(expression)
         if labels is not None:
             return labels

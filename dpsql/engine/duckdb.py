@@ -16,28 +16,27 @@ import duckdb
 from numpy.typing import NDArray
 
 from dpsql import errors
+from dpsql.engine.catalog import Catalog
 from dpsql.engine.noise import noise_table
 from dpsql.engine.postprocess import SETTINGS
-from dpsql.engine.public import PublicFacts, TableFacts
+from dpsql.engine.public import PublicFacts
 from dpsql.engine.release import Relation
 from dpsql.engine.render import SQL_TYPES, quote, text
 from dpsql.engine.rewrite import Program
-from dpsql.errors import EngineFailure, OperationalError, PolicyError
+from dpsql.errors import EngineFailure, OperationalError
 from dpsql.ledger.receipt import Receipt
 from dpsql.mechanisms import NoiseSource
 from dpsql.plan.plan import Plan
-from dpsql.policy.model import ColumnPolicy, Policy, TablePolicy
-from dpsql.sql.expression import Type
+from dpsql.policy.model import Policy
 from dpsql.sql.relation import Query
-from dpsql.sql.scope import TYPES
 
 LOG: Final = logging.getLogger("dpsql.operator")
 
-_READERS: Final = {".parquet": "read_parquet", ".csv": "read_csv"}
-_SMALL_INTEGERS: Final = frozenset(
-    {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}
-)
-_LARGE_INTEGERS: Final = frozenset({"UBIGINT", "HUGEINT", "UHUGEINT"})
+_READERS: Final = {
+    ".parquet": "read_parquet({})",
+    # Types come from the policy: sniffed ones would follow the rows, and a bad line would be an error.
+    ".csv": "read_csv({}, header=true, all_varchar=true, ignore_errors=true)",
+}
 
 
 class DuckDBBackend:
@@ -60,7 +59,7 @@ class DuckDBBackend:
             raise
 
     def _pin(self) -> PublicFacts:
-        found = _Catalog(self._connection, self._policy)
+        found = Catalog(self._connection, untyped=_untyped(self._policy.source_path))
         facts, public = {}, {}
         for table in self._policy.tables.values():
             facts[table.name] = found.facts(table)
@@ -160,93 +159,12 @@ def _connect_folder(folder: Path) -> duckdb.DuckDBPyConnection:
     for setting, value in SETTINGS.items():
         connection.execute(f"SET {setting}={value}").fetchall()
     for path in files:
-        reader = _READERS[path.suffix.lower()]
-        connection.execute(
-            f"CREATE VIEW {quote(path.stem)} AS SELECT * FROM {reader}({text(str(path))})"
-        ).fetchall()
+        rows = f"SELECT * FROM {_READERS[path.suffix.lower()].format(text(str(path)))}"
+        connection.execute(f"CREATE VIEW {quote(path.stem)} AS {rows}").fetchall()
     return connection
 
 
-class _Catalog:
-    """Tables, types and enforced constraints of a source, matched to the policy without regard to case."""
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection, policy: Policy) -> None:
-        here = "database_name = current_database() AND schema_name = 'main'"
-        self._types: dict[str, dict[str, tuple[str, str]]] = {}
-        for table, column, kind in connection.execute(
-            f"SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE {here}"
-        ).fetchall():
-            self._types.setdefault(table.lower(), {})[column.lower()] = (column, kind)
-        self._names = {
-            name.lower(): name
-            for (name,) in connection.execute(
-                f"SELECT table_name FROM duckdb_tables() WHERE {here}"
-                f" UNION ALL SELECT view_name FROM duckdb_views() WHERE {here}"
-            ).fetchall()
-        }
-        self._constraints = connection.execute(
-            "SELECT table_name, constraint_type, constraint_column_names"
-            f" FROM duckdb_constraints() WHERE {here}"
-        ).fetchall()
-        self._database = connection.execute("SELECT current_database()").fetchall()[0][0]
-
-    def facts(self, table: TablePolicy) -> TableFacts:
-        """What is enforced: of native tables only, for a view or a file enforces nothing."""
-        unique: set[str] = set()
-        not_null: set[str] = set()
-        for name, kind, columns in self._constraints:
-            if name.lower() != table.name.lower() or len(columns) != 1:
-                continue
-            if kind in ("UNIQUE", "PRIMARY KEY"):
-                unique.add(columns[0].lower())
-            if kind in ("NOT NULL", "PRIMARY KEY"):
-                not_null.add(columns[0].lower())
-        return TableFacts(frozenset(unique), frozenset(not_null))
-
-    def view(self, table: TablePolicy) -> str:
-        """The policy's columns of a table, each in the type the policy gives it.
-
-        Raises:
-            PolicyError: DP403 for a missing table or column, or a type that does not fit.
-        """
-        name = self._names.get(table.name.lower())
-        if name is None:
-            raise PolicyError(errors.POLICY_DATA, f"The source has no table {table.name!r}.")
-        source = f"{quote(self._database)}.main.{quote(name)}"
-        return f"SELECT {', '.join(self._column(table, c) for c in table.columns.values())} FROM {source}"
-
-    def _column(self, table: TablePolicy, column: ColumnPolicy) -> str:
-        found = self._types.get(table.name.lower(), {}).get(column.name.lower())
-        if found is None:
-            raise PolicyError(
-                errors.POLICY_DATA, f"Table {table.name!r} of the source has no column {column.name!r}."
-            )
-        name, kind = found
-        converted = _converted(quote(name), kind, TYPES[column.type])
-        if converted is None:
-            raise PolicyError(
-                errors.POLICY_DATA,
-                f"Column {table.name}.{column.name} is {kind} in the source, not {column.type}.",
-            )
-        return f"{converted} AS {quote(column.name)}"
-
-
-def _converted(name: str, kind: str, wanted: Type) -> str | None:
-    """A source column in the wanted type, by a conversion that cannot fail; None where there is none."""
-    base = kind.partition("(")[0]
-    match wanted:
-        case Type.INTEGER if base in _SMALL_INTEGERS:
-            return name
-        case Type.INTEGER if base in _LARGE_INTEGERS:
-            return f"TRY_CAST({name} AS BIGINT)"
-        case Type.DOUBLE if base == "DOUBLE":
-            return name
-        case Type.DOUBLE if base in _SMALL_INTEGERS | _LARGE_INTEGERS | {"FLOAT", "DECIMAL"}:
-            return f"CAST({name} AS DOUBLE)"
-        case Type.TEXT if base == "VARCHAR":
-            return name
-        case Type.TEXT if base in ("ENUM", "UUID"):
-            return f"CAST({name} AS VARCHAR)"
-        case _:
-            same = SQL_TYPES.get(wanted) == base
-            return name if same and wanted in (Type.BOOLEAN, Type.DATE, Type.TIMESTAMP) else None
+def _untyped(source: Path) -> frozenset[str]:
+    if not source.is_dir():
+        return frozenset()
+    return frozenset(path.stem.lower() for path in source.iterdir() if path.suffix.lower() == ".csv")

@@ -169,9 +169,23 @@ class Translator:
             )
         return call("round", (self.expression(node.this), places), position_of(node))
 
-    def _substring(self, node: exp.Expr) -> Expression:
-        parts = [node.this, node.args["start"], node.args.get("length")]
-        return self._call("substring", node, *(part for part in parts if part is not None))
+    def _part_of_text(self, node: exp.Expr) -> Expression:
+        """SUBSTRING, LEFT and RIGHT: an offset beyond the engine's range would fail, so it is a constant."""
+        if isinstance(node, exp.Substring):
+            offsets = [node.args["start"], *([node.args["length"]] if node.args.get("length") else [])]
+        else:
+            offsets = [node.expression]
+        places = [self.expression(offset) for offset in offsets]
+        if not all(
+            isinstance(p, Literal) and isinstance(p.value, int) and abs(p.value) <= 10**6 for p in places
+        ):
+            raise UnsupportedQuery(
+                errors.UNSUPPORTED,
+                "SUBSTRING, LEFT and RIGHT need constant places of at most a million.",
+                position=position_of(node),
+            )
+        function = {exp.Left: "left", exp.Right: "right"}.get(type(node), "substring")
+        return call(function, (self.expression(node.this), *places), position_of(node))
 
     def _extract(self, node: exp.Expr) -> Expression:
         function = PARTS.get(node.name.upper())
@@ -308,7 +322,9 @@ _FORMS: Final[dict[type[exp.Expr], Callable[[Translator, exp.Expr], Expression]]
     exp.Like: Translator._like,
     exp.ILike: Translator._like,
     exp.Round: Translator._round,
-    exp.Substring: Translator._substring,
+    exp.Substring: Translator._part_of_text,
+    exp.Left: Translator._part_of_text,
+    exp.Right: Translator._part_of_text,
     exp.Extract: Translator._extract,
     exp.TimestampTrunc: Translator._truncate,
     exp.DateTrunc: Translator._truncate,

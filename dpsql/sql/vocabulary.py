@@ -28,8 +28,6 @@ BINARY: Final[dict[type[exp.Expr], str]] = {
     exp.Nullif: "nullif",
     exp.StartsWith: "starts_with",
     exp.Contains: "contains",
-    exp.Left: "left",
-    exp.Right: "right",
 }
 
 UNARY: Final[dict[type[exp.Expr], str]] = {
