@@ -56,6 +56,8 @@ def parse(text: str) -> exp.Select:
             f"{_kind(statement)} is not answered; dpsql answers single SELECT statements.",
             hint="Write one SELECT with aggregates, such as SELECT COUNT(*) FROM t.",
         )
+    if not statement.expressions:
+        raise ProgrammingError(errors.SYNTAX, "The SELECT shows no column.")
     _check_nodes(statement)
     return statement
 
