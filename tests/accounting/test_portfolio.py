@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
-from math import inf, nan
+from math import inf, nan, sqrt
 
 import pytest
 from hypothesis import given
@@ -194,6 +194,17 @@ def test_the_exponential_mechanism_pays_the_residue_for_half_its_epsilon() -> No
     assert half is not None
     assert choice.rules()["residue"] == half.rules()["residue"]
     assert choice.rules()["basic"] == 0.9
+
+
+@pytest.mark.parametrize("epsilon", ["0.01", "0.1", "0.5"])
+def test_at_equal_deviation_a_laplace_step_pays_twice_a_gaussians_residue(epsilon: str) -> None:
+    rule, deviation = Residue(20.0, 20.0), sqrt(2.0) / float(epsilon)
+
+    laplace, gaussian = rule.step(Pure(Decimal(epsilon))), rule.step(Gaussian(deviation**-2))
+
+    assert laplace is not None
+    assert gaussian is not None
+    assert (20.0 - laplace.rest) / (20.0 - gaussian.rest) == pytest.approx(2.0, abs=0.05)
 
 
 def test_a_discrete_gaussian_pays_more_than_a_continuous_one_on_a_coarse_lattice() -> None:
