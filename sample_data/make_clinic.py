@@ -2,7 +2,8 @@
 
 Nothing here is about real people. The rows come from a seeded generator, so every build holds the same rows.
 The awkward parts are there on purpose: patients with far more visits than a policy allows, unknown ages,
-visits nobody owns, one absurd bill and one diagnosis that only one patient has.
+visits nobody owns, one absurd bill, in a visit and in its patient's cost, and one diagnosis that only one
+patient has.
 
 Run as a script: `python sample_data/make_clinic.py [PATH]`.
 """
@@ -151,12 +152,14 @@ def _visits(rng: random.Random, patient: Patient, illness: Illness, first_id: in
     elsewhere = rng.choice(DEPARTMENTS)
     for offset in range(REGULARS.get(patient.patient_id, drawn)):
         is_owned = rng.random() >= SHARE_OF_UNOWNED_VISITS
+        is_absurd = patient.patient_id == ABSURD_BILL_OF and offset == 0
+        charge = round(rng.lognormvariate(5.0, 0.9), 2)
         yield Visit(
             visit_id=first_id + offset,
             patient_id=patient.patient_id if is_owned else None,
             day=FIRST_DAY + dt.timedelta(days=rng.randrange(DAYS)),
             department=_department(rng, home, elsewhere),
-            charge=round(rng.lognormvariate(5.0, 0.9), 2),
+            charge=ABSURD_BILL if is_absurd else charge,
         )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from sample_data.make_clinic import ABSURD_BILL, RARE_DIAGNOSIS, build, people
+from sample_data.make_clinic import ABSURD_BILL, ABSURD_BILL_OF, RARE_DIAGNOSIS, build, people
 
 
 @pytest.fixture(scope="module")
@@ -54,10 +54,12 @@ def test_some_ages_and_some_owners_of_visits_are_unknown(clinic: duckdb.DuckDBPy
 def test_one_bill_is_absurd_and_one_diagnosis_points_to_one_patient(
     clinic: duckdb.DuckDBPyConnection,
 ) -> None:
-    costs = clinic.execute("SELECT cost FROM patients ORDER BY cost DESC LIMIT 2").fetchall()
+    costs = clinic.execute("SELECT cost, patient_id FROM patients ORDER BY cost DESC LIMIT 2").fetchall()
+    charges = clinic.execute("SELECT charge, patient_id FROM visits ORDER BY charge DESC LIMIT 2").fetchall()
 
-    assert costs[0][0] == ABSURD_BILL
+    assert costs[0] == charges[0] == (ABSURD_BILL, ABSURD_BILL_OF)
     assert costs[1][0] < 50_000
+    assert charges[1][0] < 10_000
     assert value(clinic, f"SELECT count(*) FROM patients WHERE diagnosis = '{RARE_DIAGNOSIS}'") == 1
 
 
