@@ -23,7 +23,7 @@ from dpsql.errors import BudgetExceeded, EngineFailure, InterfaceError, PolicyRe
 from dpsql.ledger import AccountSpec, AccountState, Ledger, Receipt
 from dpsql.mechanisms import NoiseSource, Sampler
 from dpsql.plan.accuracy import Wish, cheapest
-from dpsql.plan.plan import Outlook, Plan
+from dpsql.plan.plan import Outlook, Plan, PublicPlan
 from dpsql.plan.planner import plan as plan_query
 from dpsql.plan.price import SMALLEST_EPSILON, Price, price
 from dpsql.policy.load import load
@@ -116,7 +116,9 @@ class Session:
             self._ledger.release(receipt, release.to_json())
             return release.paid(receipt)
 
-    def explain(self, sql: str, parameters: Sequence[Value] = (), terms: Terms | None = None) -> Plan:
+    def explain(
+        self, sql: str, parameters: Sequence[Value] = (), terms: Terms | None = None
+    ) -> Plan | PublicPlan:
         """The priced plan of a query; spends nothing and reads no row.
 
         Raises:
@@ -125,11 +127,7 @@ class Session:
         with self._lock:
             query = self._resolve(sql, parameters)
             if not query.private:
-                raise InterfaceError(
-                    errors.FREE,
-                    "The query reads public tables only: it is free and exact.",
-                    hint="Just run it.",
-                )
+                return PublicPlan(self._backend.public_sql(query))
             plan, program = self._plan(query, terms or Terms())
             return replace(plan, sql=program.sql, outlook=self._outlook(plan))
 
@@ -238,7 +236,37 @@ def open_ledger(policy: Policy, facts_digest: str, location: str | Path | None =
         PolicyError: DP402 when the policy or its public facts are not those of the ledger.
         LedgerError: when it cannot be opened.
     """
-    return Ledger.open(
+    return _ledger(Ledger.open, policy, facts_digest, location)
+
+
+def accept_policy(policy: Policy, facts_digest: str, location: str | Path | None = None) -> Ledger:
+    """The ledger of a policy, with the policy put in force if it differs; the owner's decision.
+
+    Raises:
+        PolicyError: when the privacy unit's account would be left behind, or a budget is impossible.
+        LedgerError: when it cannot be opened.
+    """
+    return _ledger(Ledger.accept, policy, facts_digest, location)
+
+
+def public_facts(policy: Policy) -> str:
+    """The digest of the source's public tables and constraints, after a check that it fits the policy.
+
+    Raises:
+        PolicyError: DP403 when the policy's tables or columns are not in the source.
+        OperationalError: DP501 when the source cannot be opened.
+    """
+    backend = DuckDBBackend(policy)
+    try:
+        return backend.facts.digest
+    finally:
+        backend.close()
+
+
+def _ledger(
+    opener: Callable[..., Ledger], policy: Policy, facts_digest: str, location: str | Path | None
+) -> Ledger:
+    return opener(
         policy.ledger_location() if location is None else location,
         policy_id=policy.id,
         policy_digest=policy.digest,

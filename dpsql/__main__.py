@@ -1,0 +1,5 @@
+"""What does `python -m dpsql` run?"""
+
+from dpsql.cli.main import main
+
+main()

@@ -1,0 +1,62 @@
+"""`dpsql budget`: what is left?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from dpsql.cli import format, option
+from dpsql.cli.place import ledger_location
+
+if TYPE_CHECKING:
+    from dpsql.ledger import AccountState
+
+_FIELDS = ("account", "epsilon", "delta", "rules", "more")
+
+
+@click.command()
+@option.options(option.POLICY, option.LEDGER, option.FORMAT)
+def budget(policy: Path | None, ledger: str | None, form: str) -> None:
+    """Show every account: its budget, what is left of each rule of its filter, how many more queries fit.
+
+    A query passes as long as one rule has room for it. Reads the ledger only, never the data.
+    """
+    accounts = _accounts(policy, ledger)
+    if form == format.TABLE:
+        from dpsql.cli import screen
+
+        console = screen.console()
+        console.print(screen.budget(accounts, utf8=not console.options.ascii_only))
+    else:
+        click.echo(format.written(_sheet(accounts), _document(accounts), form), nl=False)
+
+
+def _accounts(policy: Path | None, ledger: str | None) -> tuple[AccountState, ...]:
+    from dpsql.ledger import open_reader
+
+    location = ledger_location(policy, ledger)
+    if policy is not None and not Path(location).exists():
+        return _untouched(policy)
+    with open_reader(location) as reader:
+        return reader.accounts()
+
+
+def _untouched(policy: Path) -> tuple[AccountState, ...]:
+    """The accounts of a policy whose ledger does not exist yet."""
+    from dpsql.policy import load
+    from dpsql.session import open_ledger
+
+    with open_ledger(load(policy), "", ":memory:") as opened:
+        return opened.accounts()
+
+
+def _document(accounts: tuple[AccountState, ...]) -> list[dict[str, object]]:
+    return [{name: getattr(account, name) for name in _FIELDS} for account in accounts]
+
+
+def _sheet(accounts: tuple[AccountState, ...]) -> format.Sheet:
+    rules = tuple(dict.fromkeys(rule for account in accounts for rule in account.rules))
+    rows = [(a.account, a.epsilon, a.delta, *(a.rules.get(rule) for rule in rules), a.more) for a in accounts]
+    return format.listing(("account", "epsilon", "delta", *rules, "more"), rows)

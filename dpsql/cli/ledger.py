@@ -1,0 +1,184 @@
+"""`dpsql ledger`: what was spent, does it verify, and who may ask again?"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, assert_never
+
+import click
+
+from dpsql.cli import failure, format, option
+from dpsql.cli.place import ledger_location
+from dpsql.cli.question import policy_path
+
+if TYPE_CHECKING:
+    from dpsql.ledger import Anchor, Finding, Numbered
+
+_NAMES: Final = ("sequence", "time", "what", "analyst", "statement", "charges", "hash")
+_PREFIX: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One entry as it is listed."""
+
+    sequence: int
+    time: str
+    what: str
+    analyst: str | None
+    statement: str | None
+    charges: list[dict[str, object]]
+    hash: str
+
+
+@click.group()
+def ledger() -> None:
+    """Read, verify and administer the record of what was spent."""
+
+
+@ledger.command()
+@option.options(option.POLICY, option.LEDGER, option.FORMAT)
+@click.option(
+    "--limit", type=click.IntRange(min=0), default=20, show_default=True, help="Newest entries; 0: all."
+)
+def show(policy: Path | None, ledger: str | None, form: str, limit: int) -> None:
+    """List the newest entries, oldest first. Statements are shown as they were asked."""
+    from dpsql.ledger import open_reader
+
+    with open_reader(ledger_location(policy, ledger)) as reader:
+        head = reader.head
+        lines = deque(_lines(reader.entries()), maxlen=limit or None)
+    if len(lines) < head.sequence:
+        failure.say(f"The newest {len(lines)} of {head.sequence:,} entries; --limit 0 shows all.")
+    if form == format.TABLE:
+        from dpsql.cli import screen
+
+        screen.console().print(screen.table(_short(lines), wide=("statement", "charges")))
+        return
+    document = [{name: getattr(line, name) for name in _NAMES} for line in lines]
+    click.echo(format.written(_sheet(lines), document, form), nl=False)
+
+
+@ledger.command()
+@option.options(option.POLICY, option.LEDGER, option.FORMAT)
+@click.option("--anchor", metavar="N:HASH", help="A head that was noted elsewhere: it shows a rollback.")
+@click.pass_context
+def verify(
+    ctx: click.Context, policy: Path | None, ledger: str | None, form: str, anchor: str | None
+) -> None:
+    """Replay every entry and report on each check by name; exit code 6 if one fails."""
+    from dpsql.ledger import audit
+
+    findings = audit(ledger_location(policy, ledger), _anchor(anchor))
+    names = ("check", "ok", "sequence", "detail")
+    rows = [tuple(getattr(finding, name) for name in names) for finding in findings]
+    if form == format.TABLE:
+        from dpsql.cli import screen
+
+        screen.console().print(screen.findings(findings))
+    else:
+        document = [dict(zip(names, row, strict=True)) for row in rows]
+        click.echo(format.written(format.listing(names, rows), document, form), nl=False)
+    _conclude(ctx, findings)
+
+
+@ledger.command()
+@click.argument("analyst")
+@option.options(option.POLICY, option.LEDGER)
+def unlock(analyst: str, policy: Path | None, ledger: str | None) -> None:
+    """Let an analyst ask again after five failed runs; the owner's decision, and an entry of its own."""
+    from dpsql.policy import load
+    from dpsql.session import open_ledger, public_facts
+
+    promise = load(policy_path(policy))
+    with open_ledger(promise, public_facts(promise), ledger) as opened:
+        failures = opened.failures(analyst)
+        if not failures:
+            failure.say(f"{analyst!r} has no failed runs; nothing was written.")
+            return
+        opened.unlock(analyst)
+    failure.say(f"{analyst!r} may ask again ({failures} failed runs are forgotten).")
+
+
+def _anchor(text: str | None) -> Anchor | None:
+    from dpsql.ledger import Anchor
+
+    try:
+        return None if text is None else Anchor.parse(text)
+    except ValueError as error:
+        raise failure.usage(str(error), "`dpsql ledger verify` prints the current one.") from error
+
+
+def _conclude(ctx: click.Context, findings: tuple[Finding, ...]) -> None:
+    failed = sorted({finding.check for finding in findings if not finding.ok})
+    if failed:
+        failure.say(f"The ledger does not verify: {', '.join(failed)}.")
+        ctx.exit(failure.NOT_VERIFIED)
+    failure.say("The ledger verifies.")
+
+
+def _lines(entries: Iterable[Numbered]) -> Iterable[Line]:
+    charged: dict[str, Line] = {}
+    for numbered in entries:
+        yield _line(numbered, charged)
+
+
+def _line(numbered: Numbered, charged: dict[str, Line]) -> Line:
+    from dpsql.ledger import Charged, Failed, Opened, PolicyChanged, Released, Unlocked
+
+    entry = numbered.entry
+    what, analyst, statement = "", None, None
+    charges: list[dict[str, object]] = []
+    match entry:
+        case Opened():
+            what = f"opened for {entry.policy_id}"
+        case PolicyChanged():
+            what = "policy accepted"
+        case Unlocked():
+            what, analyst = "unlocked", entry.analyst
+        case Charged():
+            what, analyst, statement = "charged", entry.analyst, entry.statement
+            charges = format.charge_documents([debit.charge for debit in entry.debits])
+        case Released() | Failed():
+            paid = charged.pop(entry.receipt, None)
+            verb = "released" if isinstance(entry, Released) else "failed"
+            what = verb if paid is None else f"{verb} {paid.sequence}"
+            analyst = None if paid is None else paid.analyst
+        case _:
+            assert_never(entry)
+    line = Line(numbered.sequence, numbered.time, what, analyst, statement, charges, numbered.hash)
+    if isinstance(entry, Charged):
+        charged[entry.receipt] = line
+    return line
+
+
+def _sheet(lines: Iterable[Line]) -> format.Sheet:
+    rows = [(n.sequence, n.time, n.what, n.analyst, n.statement, _charges(n) or None, n.hash) for n in lines]
+    return format.listing(_NAMES, rows)
+
+
+def _short(lines: Iterable[Line]) -> format.Sheet:
+    rows = [
+        (
+            n.sequence,
+            n.time,
+            n.what,
+            n.analyst or "",
+            " ".join((n.statement or "").split()),
+            _charges(n),
+            n.hash[:_PREFIX],
+        )
+        for n in lines
+    ]
+    return format.listing(_NAMES, rows)
+
+
+def _charges(line: Line) -> str:
+    prices: dict[str, list[str]] = {}
+    for charge in line.charges:
+        delta = "" if charge["delta"] == "0" else f" δ {charge['delta']}"
+        prices.setdefault(f"ε {charge['epsilon']}{delta}", []).append(str(charge["account"]))
+    return "; ".join(f"{price}: {', '.join(accounts)}" for price, accounts in prices.items())

@@ -1,0 +1,120 @@
+"""Which commands are there, and how does the program end?"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final, NoReturn
+
+import click
+
+import dpsql
+from dpsql.cli import failure
+from dpsql.cli.budget import budget
+from dpsql.cli.demo import demo
+from dpsql.cli.ledger import ledger
+from dpsql.cli.policy import policy
+from dpsql.cli.query import explain, query
+from dpsql.errors import Error
+
+OPERATOR_LOG: Final = "dpsql.operator"
+
+
+class Program(click.Group):
+    """A group whose every ending has an exit code of `failure.EXIT_CODES`, and none a traceback."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> NoReturn:
+        """Run and leave the process; click's own endings would mix up the exit codes."""
+        for stream in (sys.stdout, sys.stderr):
+            reconfigure = getattr(stream, "reconfigure", None)
+            if reconfigure is not None:
+                # A terminal that cannot show a character is no reason to fail after a charge.
+                reconfigure(errors="backslashreplace")
+        run = super().main
+        sys.exit(
+            _ended(lambda: run(args, prog_name or "dpsql", complete_var, standalone_mode=False, **extra))
+        )
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; an error of dpsql is shown with the query it is about."""
+        try:
+            return super().invoke(ctx)
+        except Error as error:
+            failure.show(error, ctx.meta.get(failure.QUERY))
+            ctx.exit(failure.exit_code(error))
+
+
+def _ended(run: Callable[[], object]) -> int:
+    try:
+        code = run()
+        sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        failure.say("Interrupted. What was charged stays charged; asking again repeats the answer for free.")
+        return failure.INTERRUPTED
+    except BrokenPipeError:
+        # Python would try to flush stdout once more on its way out, and complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return failure.NO_READER
+    except Exception as error:
+        # The text of an error that nobody foresaw could hold a value of the data.
+        failure.say(
+            f"dpsql failed ({type(error).__name__}), a fault of its own. The text may hold data and is hidden."
+        )
+        return failure.UNEXPECTED
+    return code if isinstance(code, int) else 0
+
+
+@click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(dpsql.__version__, prog_name="dpsql")
+@click.option(
+    "--log",
+    type=click.Path(dir_okay=False, path_type=Path),
+    envvar="DPSQL_LOG",
+    help="The operator's log file; without it details of failed runs are dropped.",
+)
+def program(log: Path | None) -> None:
+    """Ask questions about personal data and get noisy answers whose price is known beforehand.
+
+    Answers go to stdout, everything else to stderr. Start with `dpsql demo`.
+    """
+    operator = logging.getLogger(OPERATOR_LOG)
+    # Without a handler Python prints such records on stderr, which is the analyst's.
+    handler = logging.NullHandler() if log is None else logging.FileHandler(log, delay=True)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    operator.handlers[:] = [handler]
+    operator.propagate = False
+
+
+for _command in (demo, query, explain, budget, ledger, policy):
+    program.add_command(_command)
+
+
+def commands() -> Iterator[tuple[str, click.Command]]:
+    """Every command by its full name, such as `ledger show`, groups before what is in them."""
+    yield from _below("", program)
+
+
+def _below(name: str, group: click.Group) -> Iterator[tuple[str, click.Command]]:
+    for command in group.commands.values():
+        full = f"{name} {command.name}".strip()
+        yield full, command
+        if isinstance(command, click.Group):
+            yield from _below(full, command)
+
+
+def main() -> NoReturn:
+    """The entry point of `dpsql`."""
+    program.main()
