@@ -126,23 +126,21 @@ class Releases:
     name = "releases"
 
     def __init__(self) -> None:
+        self._charged: set[str] = set()
         self._open: set[str] = set()
-        self._closed: set[str] = set()
 
     def faults(self, entry: Entry) -> Iterator[str]:
         """Follows each receipt from its charge to its end."""
         match entry:
             case Charged(receipt):
-                if receipt in self._open or receipt in self._closed:
+                if receipt in self._charged:
                     yield f"receipt {receipt} was charged before"
+                self._charged.add(receipt)
                 self._open.add(receipt)
             case Released(receipt) | Failed(receipt):
-                if receipt in self._closed:
-                    yield f"receipt {receipt} was closed before"
-                elif receipt not in self._open:
-                    yield f"receipt {receipt} was never charged"
+                if receipt not in self._open:
+                    yield f"receipt {receipt} was never charged, or was closed before"
                 self._open.discard(receipt)
-                self._closed.add(receipt)
             case Opened() | PolicyChanged() | Unlocked():
                 pass
 

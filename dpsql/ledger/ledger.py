@@ -338,7 +338,7 @@ class Ledger(LedgerReader):
     def _close_receipt(self, receipt: Receipt, entry: Released | Failed) -> None:
         with self._store.writing():
             outcome = index.read_outcome(self._store, receipt.id)
-            if outcome is None or outcome.charged != receipt.sequence:
+            if outcome is None:
                 raise errors.InternalError(errors.RECEIPT, f"Receipt {receipt.id} is of another ledger.")
             if outcome.closed is not None:
                 raise errors.InternalError(errors.RECEIPT, f"Receipt {receipt.id} is closed already.")

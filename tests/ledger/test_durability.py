@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import signal
+import sqlite3
 import time
 from pathlib import Path
 
 import pytest
 
 from dpsql import errors
-from dpsql.ledger import Charged, Released, audit, open_reader
+from dpsql.ledger import Charged, Ledger, Released, audit, open_reader
+from dpsql.ledger.store import SQLiteStore
+from dpsql.ledger.terms import Terms
 from tests.ledger.clinic import UNIT, WIDE, ask, faults, laplace, start
 
 SPENDER = """
@@ -110,6 +114,43 @@ def test_processes_that_create_a_ledger_at_once_share_one(tmp_path: Path) -> Non
     assert len(set(secrets)) == 1
     with open_reader(path) as reader:
         assert reader.head.sequence == 1
+
+
+class FailingStore(SQLiteStore):
+    """A disk that fails at the statement `countdown`."""
+
+    countdown = -1
+
+    def _execute(self, statement: str, values: tuple[object, ...] = ()) -> sqlite3.Cursor:
+        self.countdown -= 1
+        if self.countdown == 0:
+            raise sqlite3.OperationalError("disk I/O error")
+        return super()._execute(statement, values)
+
+
+def test_a_failure_at_any_statement_changes_nothing() -> None:
+    store = FailingStore(":memory:")
+    terms = Terms(**WIDE.arguments())
+    ledger = Ledger(store, terms)
+    ledger._or_close(ledger._begin)
+    failed = []
+    for countdown in itertools.count(1):
+        before = (ledger.head, ledger.accounts())
+        store.countdown = countdown
+        try:
+            receipt = ask(ledger, laplace("0.0001"), UNIT)
+        except errors.LedgerError as error:
+            failed.append(error.code)
+            assert (ledger.head, ledger.accounts()) == before
+            continue
+        break
+
+    assert len(failed) > 8
+    assert set(failed) == {errors.LEDGER_STORE}
+    store.countdown = -1
+    assert ledger.head.sequence == receipt.sequence == 2
+    assert faults(ledger.verify()) == set()
+    ledger.close()
 
 
 @pytest.mark.parametrize("room", [70_000, 90_000])

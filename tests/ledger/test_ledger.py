@@ -222,6 +222,8 @@ def test_an_idempotency_key_gives_its_stored_answer() -> None:
 
 def test_a_key_whose_run_gave_no_answer_may_be_charged_again() -> None:
     with Clinic().open() as ledger:
+        ledger.fail(ask(ledger, key="k1"))
+        assert ledger.by_key("k1", "alice", "count") is None
         ask(ledger, key="k1")
         assert ledger.by_key("k1", "alice", "count") is None
 
