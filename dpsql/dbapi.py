@@ -12,7 +12,7 @@ from dpsql import errors
 from dpsql.engine.release import Release
 from dpsql.errors import InterfaceError, NotSupportedError
 from dpsql.ledger import AccountState
-from dpsql.plan.plan import Plan
+from dpsql.plan.plan import Plan, PublicPlan
 from dpsql.policy.model import Policy
 from dpsql.session import Session, Terms
 from dpsql.sql.expression import Value
@@ -79,7 +79,7 @@ class Connection:
         epsilon: Number | None = None,
         delta: Number | None = None,
         error: Wish | None = None,
-    ) -> Plan:
+    ) -> Plan | PublicPlan:
         """The priced plan of a query; spends nothing, reads no row.
 
         Raises:

@@ -263,12 +263,6 @@ EXTRA = _code(
     "DP902", "optional package missing", "The feature needs a package that is not installed.", Remedy.PROGRAM
 )
 USAGE = _code("DP903", "wrong use", "The call's arguments do not go together.", Remedy.PROGRAM)
-FREE = _code(
-    "DP904",
-    "nothing to price",
-    "The query reads public tables only, so it has no price and no plan.",
-    Remedy.ANALYST,
-)
 
 
 class Warning(Exception):
@@ -334,7 +328,7 @@ class NotSupportedError(DatabaseError):
 class PolicyError(ProgrammingError):
     """The policy cannot be used; the data owner can put it right.
 
-    Attributes: ``faults`` (one `Fault` for each thing wrong in the file; empty when the file is not at fault).
+    Attributes: ``faults``: one `Fault` for each thing wrong in the file; empty when it is not the file.
     """
 
     def __init__(

@@ -47,6 +47,10 @@ class Backend(Protocol):
         """
         ...
 
+    def public_sql(self, query: Query) -> str:
+        """The statement that `public` runs."""
+        ...
+
     def close(self) -> None:
         """Give the database back."""
         ...

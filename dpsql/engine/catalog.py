@@ -24,7 +24,7 @@ class Catalog:
     """Tables, types and enforced constraints of a source, matched to the policy without regard to case."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, *, untyped: frozenset[str]) -> None:
-        """Read the catalog; the columns of the ``untyped`` tables are texts, to be read as the policy says."""
+        """Read the catalog; columns of ``untyped`` tables are texts, to be read as the policy says."""
         self._untyped = untyped
         here = "database_name = current_database() AND schema_name = 'main'"
         self._types: dict[str, dict[str, tuple[str, str]]] = {}

@@ -19,7 +19,7 @@ from dpsql import errors
 from dpsql.engine.catalog import Catalog
 from dpsql.engine.noise import noise_table
 from dpsql.engine.postprocess import SETTINGS
-from dpsql.engine.public import PublicFacts
+from dpsql.engine.public import PublicFacts, public_sql
 from dpsql.engine.release import Relation
 from dpsql.engine.render import SQL_TYPES, quote, text
 from dpsql.engine.rewrite import Program
@@ -86,6 +86,10 @@ class DuckDBBackend:
     def public(self, query: Query) -> tuple[Query, Relation]:
         """The rows or groups of a query over public tables, and what is left to do with them."""
         return self.facts.select(query)
+
+    def public_sql(self, query: Query) -> str:
+        """The statement that `public` runs."""
+        return public_sql(query)
 
     def close(self) -> None:
         """Give the database back."""

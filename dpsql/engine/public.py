@@ -183,6 +183,11 @@ class PublicFacts:
         return outer, Relation(types, fetched)
 
 
+def public_sql(query: Query) -> str:
+    """The statement that reads the public tables of a query."""
+    return _split(query)[1]
+
+
 def _split(query: Query) -> tuple[Query, str, dict[str, Type]]:
     """A public query as one SELECT of columns k1.. (and aggregates a1..), and the outer query over them."""
     expressions = [

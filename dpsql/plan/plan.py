@@ -16,7 +16,7 @@ from dpsql.plan.explain import describe, text
 from dpsql.plan.noise import Noise
 from dpsql.plan.price import Price
 
-__all__ = ["Charge", "Measurement", "Outlook", "Plan"]
+__all__ = ["Charge", "Measurement", "Outlook", "Plan", "PublicPlan"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,3 +132,21 @@ class Plan:
 
     def __str__(self) -> str:
         return text(self)
+
+
+@dataclass(frozen=True, slots=True)
+class PublicPlan:
+    """The plan of a query over public tables: exact, free, nothing to measure or charge."""
+
+    sql: str
+    measurements: tuple[Measurement, ...] = ()
+    charges: tuple[Charge, ...] = ()
+    threshold_units: None = None
+    outlook: tuple[Outlook, ...] = ()
+
+    def to_dict(self) -> dict[str, object]:
+        """The plan for JSON."""
+        return {"measurements": [], "threshold_units": None, "charges": [], "outlook": [], "sql": self.sql}
+
+    def __str__(self) -> str:
+        return f"The query reads public tables only: exact and free.\n\n{self.sql}"

@@ -184,8 +184,8 @@ class Translator:
                 "SUBSTRING, LEFT and RIGHT need constant places of at most a million.",
                 position=position_of(node),
             )
-        function = {exp.Left: "left", exp.Right: "right"}.get(type(node), "substring")
-        return call(function, (self.expression(node.this), *places), position_of(node))
+        ends = {"Left": "left", "Right": "right"}
+        return call(ends.get(type(node).__name__, "substring"), (self.expression(node.this), *places), position_of(node))
 
     def _extract(self, node: exp.Expr) -> Expression:
         function = PARTS.get(node.name.upper())
