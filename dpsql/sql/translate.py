@@ -184,8 +184,8 @@ class Translator:
                 "SUBSTRING, LEFT and RIGHT need constant places of at most a million.",
                 position=position_of(node),
             )
-        ends = {"Left": "left", "Right": "right"}
-        return call(ends.get(type(node).__name__, "substring"), (self.expression(node.this), *places), position_of(node))
+        function = {"Left": "left", "Right": "right"}.get(type(node).__name__, "substring")
+        return call(function, (self.expression(node.this), *places), position_of(node))
 
     def _extract(self, node: exp.Expr) -> Expression:
         function = PARTS.get(node.name.upper())
@@ -253,20 +253,20 @@ class Translator:
 
     def _filter(self, node: exp.Expr) -> Expression:
         condition = self.condition(node.expression.this, "FILTER")
-        return self._aggregate(node.this, condition)
+        return self._aggregate(node.this, condition, node)
 
     def _bare_aggregate(self, node: exp.Expr) -> Expression:
-        return self._aggregate(node, None)
+        return self._aggregate(node, None, node)
 
-    def _aggregate(self, node: exp.Expr, where: Expression | None) -> Expression:
+    def _aggregate(self, node: exp.Expr, where: Expression | None, whole: exp.Expr) -> Expression:
         position = position_of(node)
-        found = self._measured(node, where, position)
+        found = self._measured(node, where, whole.sql(dialect="duckdb", comments=False))
         if any(part is not found for part in aggregates(found)):
             raise ProgrammingError(errors.GROUPING, "An aggregate stands inside another.", position=position)
         return found
 
-    def _measured(self, node: exp.Expr, where: Expression | None, position: Position | None) -> Aggregate:
-        text = node.sql(dialect="duckdb", comments=False)
+    def _measured(self, node: exp.Expr, where: Expression | None, text: str) -> Aggregate:
+        position = position_of(node)
         match node:
             case exp.Count(this=exp.Star()):
                 return Aggregate(AggregateKind.COUNT_ROWS, None, where, Type.INTEGER, text, position)
