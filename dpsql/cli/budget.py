@@ -19,9 +19,10 @@ _FIELDS = ("account", "epsilon", "delta", "rules", "more")
 @click.command()
 @option.options(option.POLICY, option.LEDGER, option.FORMAT)
 def budget(policy: Path | None, ledger: str | None, form: str) -> None:
-    """Show every account: its budget, what is left of each rule of its filter, how many more queries fit.
+    """Show what is left of every account.
 
-    A query passes as long as one rule has room for it. Reads the ledger only, never the data.
+    That is: of each rule of its filter, and how many more queries like its last one fit. A query
+    passes as long as one rule has room for it. Reads the ledger only, never the data.
     """
     accounts = _accounts(policy, ledger)
     if form == format.TABLE:
@@ -40,7 +41,7 @@ def _accounts(policy: Path | None, ledger: str | None) -> tuple[AccountState, ..
     if policy is not None and not Path(location).exists():
         return _untouched(policy)
     with open_reader(location) as reader:
-        return reader.accounts()
+        return in_order(reader.accounts())
 
 
 def _untouched(policy: Path) -> tuple[AccountState, ...]:
@@ -49,7 +50,13 @@ def _untouched(policy: Path) -> tuple[AccountState, ...]:
     from dpsql.session import open_ledger
 
     with open_ledger(load(policy), "", ":memory:") as opened:
-        return opened.accounts()
+        return in_order(opened.accounts())
+
+
+def in_order(accounts: tuple[AccountState, ...]) -> tuple[AccountState, ...]:
+    """The privacy unit first, then tables, then analysts: from what is promised to mere quotas."""
+    kinds = ("unit", "table", "analyst")
+    return tuple(sorted(accounts, key=lambda each: kinds.index(each.account.partition(":")[0])))
 
 
 def _document(accounts: tuple[AccountState, ...]) -> list[dict[str, object]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from dpsql.cli import failure, format, option
+from dpsql.cli.budget import in_order
 from dpsql.errors import Error
 
 if TYPE_CHECKING:
@@ -40,14 +40,15 @@ _QUESTIONS: Final[tuple[tuple[str, str, str], ...]] = (
     ),
 )
 _REFUSED: Final = "SELECT * FROM patients"
+_NEXT: Final = "SELECT sex, COUNT(*) FROM patients GROUP BY sex"
 
 
 @click.command()
 @option.options(option.POLICY)
 def demo(policy: Path | None) -> None:
-    """Ask an invented clinic a few questions: price, answers with error bars, budgets, a refusal.
+    """Ask an invented clinic a few questions.
 
-    Needs no set-up but the sample data, and keeps its ledger in memory.
+    Shows a price, answers with error bars, budgets and a refusal. Its ledger is in memory.
     """
     from dpsql.cli import screen
     from dpsql.policy import load
@@ -67,13 +68,17 @@ def demo(policy: Path | None) -> None:
 
 
 def _tell(session: Session, console: Console) -> None:
+    from rich.console import Group
+
     from dpsql.cli import screen
+    from dpsql.plan.plan import Plan
 
     _, first, epsilon = _QUESTIONS[0]
     _heading(console, 1, "What would a question cost? The plan says so before any row is read.")
     _query(console, first)
     plan = session.explain(first, terms=_terms(epsilon))
-    _indent(console, screen.plan(replace(plan, sql="")))
+    if isinstance(plan, Plan):
+        _indent(console, Group(*screen.summarised(plan)))
     for place, (title, sql, epsilon) in enumerate(_QUESTIONS, start=2):
         _heading(console, place, title)
         _query(console, sql)
@@ -82,7 +87,7 @@ def _tell(session: Session, console: Console) -> None:
         _indent(console, f"paid {screen.paid(release.charges)}", style="dim")
     place = len(_QUESTIONS) + 2
     _heading(console, place, "What is left? A query passes while each account has a rule with room.")
-    _indent(console, screen.budget(session.budget(), not console.options.ascii_only))
+    _indent(console, screen.budget(in_order(session.budget()), not console.options.ascii_only))
     _heading(console, place + 1, "And what is refused? Whatever is not an aggregate over many people.")
     _refusal(session, console)
 
@@ -95,11 +100,7 @@ def _refusal(session: Session, console: Console) -> None:
         _indent(console, f"{error.code} {error.message}", style="red")
         _indent(console, f"hint: {error.hint}")
     console.print("\nNow ask something yourself:")
-    _indent(
-        console,
-        'dpsql explain -p policies/clinic.yaml "SELECT sex, COUNT(*) FROM patients GROUP BY sex"',
-        style="bold",
-    )
+    _indent(console, f'dpsql explain -p {_POLICY} "{_NEXT}"', style="bold")
 
 
 def _terms(epsilon: str) -> Terms:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import datetime
 import io
+import itertools
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -89,12 +90,16 @@ def charge_documents(charges: Sequence[Charge]) -> list[dict[str, object]]:
 
 
 def written(sheet: Sheet, document: object, form: str) -> str:
-    """A sheet as CSV, JSON lines or Markdown, or its document as JSON; every text ends with a newline."""
+    """A sheet or its document as text that ends with a newline.
+
+    JSON is the document; JSON lines are the parts of a document that is a list, else the sheet's rows.
+    """
     match form:
         case "json":
             return json.dumps(_plain(document), ensure_ascii=False, indent=2) + "\n"
         case "jsonl":
-            return "".join(json.dumps(_plain(row), ensure_ascii=False) + "\n" for row in _objects(sheet))
+            rows = document if isinstance(document, list) else _objects(sheet)
+            return "".join(json.dumps(_plain(row), ensure_ascii=False) + "\n" for row in rows)
         case "csv":
             return _csv(sheet)
         case "markdown":
@@ -113,24 +118,30 @@ def number(value: Decimal) -> str:
     return f"{mantissa}e{int(exponent)}"
 
 
-def cell(value: object, error: float | None = None) -> tuple[str, str]:
-    """A value and its half-width as people read them, rounded alike; the half-width is rounded up.
+def cells(sheet: Sheet, column: int) -> list[tuple[str, str]]:
+    """A column's values and half-widths as people read them, rounded alike; half-widths are rounded up.
 
-    >>> cell(1234.5678, 56.2)
-    ('1,235', '57')
+    >>> cells(Sheet(("mean",), [(1234.5678,), (None,)], (True,), (True,), [(56.2,), (None,)]), 0)
+    [('1,235', '57'), ('NULL', '')]
     """
+    pairs = [(row[column], sheet.error(place, column)) for place, row in enumerate(sheet.rows)]
+    places = max((_places(value, error) for value, error in pairs if error is not None), default=0)
+    return [_pair(value, error, places) for value, error in pairs]
+
+
+def _pair(value: object, error: float | None, places: int) -> tuple[str, str]:
     if error is None or isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         return _shown(value), ""
     if not math.isfinite(error) or not math.isfinite(value):
         return _shown(value), str(error)
-    places = 0 if isinstance(value, int) else _places(error)
     width = Decimal(error).quantize(Decimal(1).scaleb(-places), ROUND_CEILING)
     return f"{value:,.{places}f}", f"{width:,}"
 
 
-def _places(error: float) -> int:
-    if error <= 0:
-        return 2
+def _places(value: object, error: float) -> int:
+    """Decimal places at which an error keeps its significant digits."""
+    if isinstance(value, int) or not math.isfinite(error) or error <= 0:
+        return 0
     return min(12, max(0, _SIGNIFICANT - 1 - math.floor(math.log10(error))))
 
 
@@ -170,13 +181,13 @@ def _plain(value: object) -> Any:
 
 
 def _flat(sheet: Sheet) -> tuple[list[str], list[list[object]]]:
-    """The sheet with each noisy column followed by its half-widths."""
+    """The sheet with each noisy column followed by its half-widths, all under names of their own."""
     noisy = sheet.noisy or tuple(False for _ in sheet.names)
-    names = [
-        part
-        for name, has_error in zip(sheet.names, noisy, strict=True)
-        for part in ((name, f"{name}_error") if has_error else (name,))
-    ]
+    names: list[str] = []
+    for name, has_error in zip(sheet.names, noisy, strict=True):
+        names.append(_new(name, names))
+        if has_error:
+            names.append(_new(f"{names[-1]}_error", [*names, *sheet.names]))
     rows = [
         [
             part
@@ -186,6 +197,12 @@ def _flat(sheet: Sheet) -> tuple[list[str], list[list[object]]]:
         for index, row in enumerate(sheet.rows)
     ]
     return names, rows
+
+
+def _new(name: str, taken: Sequence[str]) -> str:
+    """The name, or the first of name_2, name_3, ... that is not taken."""
+    candidates = itertools.chain([name], (f"{name}_{number}" for number in itertools.count(2)))
+    return next(candidate for candidate in candidates if candidate not in taken)
 
 
 def _objects(sheet: Sheet) -> list[dict[str, object]]:
@@ -216,10 +233,8 @@ def _field(value: object) -> object:
 
 def _markdown(sheet: Sheet) -> str:
     rule = ["---:" if right else "---" for right in sheet.numeric]
-    rows = [
-        [_joined(cell(value, sheet.error(index, column))) for column, value in enumerate(row)]
-        for index, row in enumerate(sheet.rows)
-    ]
+    columns = [[_joined(pair) for pair in cells(sheet, index)] for index in range(len(sheet.names))]
+    rows = [list(row) for row in zip(*columns, strict=True)]
     lines = [[_escaped(name) for name in sheet.names], rule, *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 

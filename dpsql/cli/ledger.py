@@ -36,7 +36,7 @@ class Line:
 
 @click.group()
 def ledger() -> None:
-    """Read, verify and administer the record of what was spent."""
+    """Read and verify what was spent."""
 
 
 @ledger.command()
@@ -45,7 +45,10 @@ def ledger() -> None:
     "--limit", type=click.IntRange(min=0), default=20, show_default=True, help="Newest entries; 0: all."
 )
 def show(policy: Path | None, ledger: str | None, form: str, limit: int) -> None:
-    """List the newest entries, oldest first. Statements are shown as they were asked."""
+    """List the newest entries, oldest first.
+
+    Statements are shown as they were asked: their constants can be names of people.
+    """
     from dpsql.ledger import open_reader
 
     with open_reader(ledger_location(policy, ledger)) as reader:
@@ -69,10 +72,14 @@ def show(policy: Path | None, ledger: str | None, form: str, limit: int) -> None
 def verify(
     ctx: click.Context, policy: Path | None, ledger: str | None, form: str, anchor: str | None
 ) -> None:
-    """Replay every entry and report on each check by name; exit code 6 if one fails."""
+    """Replay every entry, report each check.
+
+    Exit code 6 if one fails. Note the head elsewhere: given as --anchor, it shows a rollback.
+    """
     from dpsql.ledger import audit
 
-    findings = audit(ledger_location(policy, ledger), _anchor(anchor))
+    location = ledger_location(policy, ledger)
+    findings = audit(location, _anchor(anchor))
     names = ("check", "ok", "sequence", "detail")
     rows = [tuple(getattr(finding, name) for name in names) for finding in findings]
     if form == format.TABLE:
@@ -82,14 +89,17 @@ def verify(
     else:
         document = [dict(zip(names, row, strict=True)) for row in rows]
         click.echo(format.written(format.listing(names, rows), document, form), nl=False)
-    _conclude(ctx, findings)
+    _conclude(ctx, findings, location)
 
 
 @ledger.command()
 @click.argument("analyst")
 @option.options(option.POLICY, option.LEDGER)
 def unlock(analyst: str, policy: Path | None, ledger: str | None) -> None:
-    """Let an analyst ask again after five failed runs; the owner's decision, and an entry of its own."""
+    """Let an analyst ask again.
+
+    After five failed runs an analyst is refused; forgetting them is the owner's decision and is recorded.
+    """
     from dpsql.policy import load
     from dpsql.session import open_ledger, public_facts
 
@@ -112,12 +122,15 @@ def _anchor(text: str | None) -> Anchor | None:
         raise failure.usage(str(error), "`dpsql ledger verify` prints the current one.") from error
 
 
-def _conclude(ctx: click.Context, findings: tuple[Finding, ...]) -> None:
+def _conclude(ctx: click.Context, findings: tuple[Finding, ...], location: str) -> None:
+    from dpsql.ledger import open_reader
+
     failed = sorted({finding.check for finding in findings if not finding.ok})
     if failed:
         failure.say(f"The ledger does not verify: {', '.join(failed)}.")
         ctx.exit(failure.NOT_VERIFIED)
-    failure.say("The ledger verifies.")
+    with open_reader(location) as reader:
+        failure.say(f"The ledger verifies; its head is {reader.head}")
 
 
 def _lines(entries: Iterable[Numbered]) -> Iterable[Line]:

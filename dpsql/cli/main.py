@@ -62,7 +62,7 @@ def _ended(run: Callable[[], object]) -> int:
         error.show()
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        failure.say("Interrupted. What was charged stays charged; asking again repeats the answer for free.")
+        failure.say("Interrupted. What was charged stays charged.")
         return failure.INTERRUPTED
     except BrokenPipeError:
         # Python would try to flush stdout once more on its way out, and complain.
@@ -71,7 +71,7 @@ def _ended(run: Callable[[], object]) -> int:
     except Exception as error:
         # The text of an error that nobody foresaw could hold a value of the data.
         failure.say(
-            f"dpsql failed ({type(error).__name__}), a fault of its own. The text may hold data and is hidden."
+            f"dpsql failed ({type(error).__name__}), a fault of its own. Its text may hold data: not shown."
         )
         return failure.UNEXPECTED
     return code if isinstance(code, int) else 0
@@ -86,7 +86,7 @@ def _ended(run: Callable[[], object]) -> int:
     help="The operator's log file; without it details of failed runs are dropped.",
 )
 def program(log: Path | None) -> None:
-    """Ask questions about personal data and get noisy answers whose price is known beforehand.
+    """Noisy answers about personal data, priced before a row is read.
 
     Answers go to stdout, everything else to stderr. Start with `dpsql demo`.
     """

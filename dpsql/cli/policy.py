@@ -23,15 +23,16 @@ _ACCOUNT: Final = ("account", "epsilon", "delta")
 
 @click.group()
 def policy() -> None:
-    """Check the owner's promise and put changes of it in force."""
+    """Check the owner's promise, put it in force."""
 
 
 @policy.command()
 @FILE
 @option.options(option.POLICY, option.FORMAT)
 def check(file: Path | None, policy: Path | None, form: str) -> None:
-    """Report every fault of a policy file, what the owner should know, and whether it fits its source.
+    """Report every fault of a policy file.
 
+    Also what the owner should know although nothing is wrong, and whether the source has its tables.
     FILE is the policy file; without it, --policy or DPSQL_POLICY.
     """
     from dpsql.policy import load
@@ -66,10 +67,12 @@ def schema() -> None:
 @FILE
 @option.options(option.POLICY, option.LEDGER)
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
-def accept(file: Path | None, policy: Path | None, ledger: str | None, yes: bool) -> None:
-    """Put a changed policy in force in its ledger: show what changed, ask, and write an entry.
+@click.pass_context
+def accept(ctx: click.Context, file: Path | None, policy: Path | None, ledger: str | None, yes: bool) -> None:
+    """Put a changed policy in force.
 
-    What was spent stays spent. FILE is the policy file; without it, --policy or DPSQL_POLICY.
+    Shows what changed, asks, and writes an entry to the ledger. What was spent stays spent.
+    FILE is the policy file; without it, --policy or DPSQL_POLICY.
     """
     from dpsql.policy import load
     from dpsql.session import accept_policy, public_facts
@@ -82,7 +85,8 @@ def accept(file: Path | None, policy: Path | None, ledger: str | None, yes: bool
         return
     failure.say(change)
     if not yes and not click.confirm("Put it in force?", err=True):
-        raise click.Abort
+        failure.say("Nothing was written.")
+        ctx.exit(failure.INTERRUPTED)
     accept_policy(promise, facts, ledger).close()
     failure.say("The policy is in force.")
 

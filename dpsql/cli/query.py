@@ -11,7 +11,7 @@ from dpsql.cli.question import Question, asks
 
 if TYPE_CHECKING:
     from dpsql.engine.release import Release
-    from dpsql.plan.plan import Plan
+    from dpsql.plan.plan import Plan, PublicPlan
 
 _MEASUREMENT = ("sql", "l1", "l2", "mechanism", "scale", "error", "keys")
 
@@ -37,9 +37,9 @@ def query(question: Question, form: str, key: str | None) -> None:
 @click.command()
 @asks
 def explain(question: Question, form: str) -> None:
-    """Show what a query would do, cost and leave; spends nothing, reads no row.
+    """Show what a query would cost and do.
 
-    CSV, JSON lines and Markdown hold the measurements, JSON the whole plan.
+    Spends nothing and reads no row. CSV, JSON lines and Markdown hold the measurements, JSON the whole plan.
     SQL is the statement, or `-` to read it from stdin.
     """
     session = question.session()
@@ -77,6 +77,6 @@ def _receipt(release: Release) -> str:
     return f"Paid {paid(release.charges)} ({entry}). ± holds in 95 % of cases."
 
 
-def _measurements(plan: Plan) -> format.Sheet:
+def _measurements(plan: Plan | PublicPlan) -> format.Sheet:
     rows = [tuple(getattr(part, name) for name in _MEASUREMENT) for part in plan.measurements]
     return format.listing(_MEASUREMENT, rows)

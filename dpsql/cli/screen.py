@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from textwrap import indent
 from typing import TYPE_CHECKING, Final, TextIO
 
 from rich import box
 from rich.console import Console, Group, RenderableType
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from dpsql.cli.format import Sheet, cell, number, printable
+from dpsql.cli.format import Sheet, cells, number, printable
 
 if TYPE_CHECKING:
     from dpsql.ledger import AccountState, Finding
     from dpsql.plan.charge import Charge
-    from dpsql.plan.plan import Plan
+    from dpsql.plan.plan import Plan, PublicPlan
 
 WIDEST: Final = 120
 _BAR: Final = 30
@@ -53,7 +53,7 @@ def table(sheet: Sheet, wide: Sequence[str] = ()) -> Table:
 
 
 def _column(sheet: Sheet, index: int) -> list[Text]:
-    parts = [cell(row[index], sheet.error(place, index)) for place, row in enumerate(sheet.rows)]
+    parts = cells(sheet, index)
     width = max((len(error) for _, error in parts), default=0)
     return [
         _cell(row[index], value, error, width) for row, (value, error) in zip(sheet.rows, parts, strict=True)
@@ -67,8 +67,18 @@ def _cell(raw: object, value: str, error: str, width: int) -> Text:
     return text
 
 
-def plan(planned: Plan) -> RenderableType:
+def plan(planned: Plan | PublicPlan) -> RenderableType:
     """A priced plan: what is measured, which groups show, who pays, and the SQL that will run."""
+    from dpsql.plan.plan import PublicPlan
+
+    if isinstance(planned, PublicPlan):
+        return Group("The query reads public tables only: exact and free.", "", _sql(planned.sql))
+    summary = summarised(planned)
+    return Group(*summary, "", _sql(planned.sql))
+
+
+def summarised(planned: Plan) -> tuple[RenderableType, ...]:
+    """A priced plan without its SQL."""
     from dpsql.plan.explain import groups_line
 
     price = Text.assemble(
@@ -76,17 +86,12 @@ def plan(planned: Plan) -> RenderableType:
         (f"epsilon {number(planned.price.epsilon)}", "bold"),
         f" and at most delta {number(planned.price.delta)}. Nothing has been read or spent yet.",
     )
-    return Group(
-        price,
-        "",
-        _measurements(planned),
-        "",
-        groups_line(planned),
-        "",
-        _charges(planned),
-        "",
-        Padding(Text(planned.sql, style="dim"), (0, 0, 0, 2), expand=False),
-    )
+    return price, "", _measurements(planned), "", groups_line(planned), "", _charges(planned)
+
+
+def _sql(text: str) -> Text:
+    # The terminal wraps long lines itself, so that what is copied is the statement as it will run.
+    return Text(indent(text, "  "), style="dim", no_wrap=True, overflow="ignore")
 
 
 def _measurements(planned: Plan) -> Table:
@@ -104,24 +109,19 @@ def _measurements(planned: Plan) -> Table:
 
 
 def _charges(planned: Plan) -> Table:
-    shown = _plain_table(("account", "epsilon", "delta", "left afterwards", "more such"), right=(1, 2, 4))
+    rules = tuple(dict.fromkeys(rule for outlook in planned.outlook for rule in outlook.rules))
+    names = ("account", "epsilon", "delta", *(f"{rule} left" for rule in rules), "more such")
+    shown = _plain_table(names, right=tuple(range(1, len(names))))
     for charge in planned.charges:
-        outlook = next((each for each in planned.outlook if each.account == charge.account), None)
-        rules = {} if outlook is None else outlook.rules
-        shown.add_row(
-            Text(charge.account),
-            number(charge.epsilon),
-            number(charge.delta),
-            _left(rules),
-            "" if outlook is None else f"{outlook.more:,}",
-        )
+        outlook = next(each for each in planned.outlook if each.account == charge.account)
+        shares = [_share(outlook.rules.get(rule)) for rule in rules]
+        more = f"{outlook.more:,}" if outlook.rules else Text("refused", style="red")
+        shown.add_row(Text(charge.account), number(charge.epsilon), number(charge.delta), *shares, more)
     return shown
 
 
-def _left(rules: dict[str, float]) -> Text:
-    if not rules:
-        return Text("no room: it would be refused", style="red")
-    return Text(", ").join(Text(f"{rule} {share:.1%}", style=_colour(share)) for rule, share in rules.items())
+def _share(share: float | None) -> Text:
+    return Text("-", style="dim") if share is None else Text(f"{share:.1%}", style=_colour(share))
 
 
 def budget(accounts: Sequence[AccountState], utf8: bool = True) -> RenderableType:
