@@ -198,7 +198,7 @@ def test_a_forgiven_failure_is_found(path: Path) -> None:
 def test_a_stored_answer_that_was_edited_is_not_given_out(path: Path) -> None:
     with intruder(path) as db:
         body = db.execute("SELECT body FROM entries WHERE sequence = 3").fetchone()[0]
-        db.execute("UPDATE entries SET body = ? WHERE sequence = 3", (body.replace(b"12", b"99"),))
+        db.execute("UPDATE entries SET body = ? WHERE sequence = 3", (body.replace(b"[[12]]", b"[[99]]"),))
 
     with Clinic().open(path) as ledger, pytest.raises(errors.LedgerError, match=r"DP600 .* Entry 3"):
         ledger.replay("a", "alice")
@@ -272,7 +272,7 @@ def test_a_rewritten_chain_is_found_by_the_anchor_alone(path: Path) -> None:
     with Clinic().open(path) as ledger:
         anchor = ledger.head
 
-    rewrite_chain(path, {3: (b"12", b"99")})
+    rewrite_chain(path, {3: (b"[[12]]", b"[[99]]")})
 
     assert faults(audit(path)) == set()
     assert faults(audit(path, anchor)) == {"anchor"}

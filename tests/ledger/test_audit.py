@@ -279,16 +279,24 @@ def test_a_receipt_charged_twice_is_found(path: Path) -> None:
     assert "releases" in faults(audit(forge_raw(path, [*entries, entries[1]])))
 
 
-def forge_raw(path: Path, entries: list[Entry]) -> Path:
+def test_a_time_of_another_form_is_found(path: Path) -> None:
+    entries = write(path)
+
+    assert "format" not in faults(audit(forge_raw(path, entries)))
+    assert "format" in faults(audit(forge_raw(path, entries, "2026-01-01T00:00:07Z")))
+
+
+def forge_raw(path: Path, entries: list[Entry], time: str = "2026-01-01T00:00Z") -> Path:
     """Entries in a good chain without an index."""
     forged = path.with_suffix(".raw")
+    forged.unlink(missing_ok=True)
     store = open_store(forged)
     previous = GENESIS
     with store.writing():
         for sequence, entry in enumerate(entries, start=1):
             body = canonical(entry)
-            previous = link(previous, sequence, "2026-01-01T00:00Z", body)
-            store.append(Row(sequence, "2026-01-01T00:00Z", body, previous))
+            previous = link(previous, sequence, time, body)
+            store.append(Row(sequence, time, body, previous))
     store.close()
     return forged
 
