@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Final
 
 from dpsql.accounting.calibration import gaussian_sigma
-from dpsql.accounting.event import DiscreteGaussian, DiscreteLaplace, Event
+from dpsql.accounting.event import MIN_MU2, DiscreteGaussian, DiscreteLaplace, Event
 from dpsql.analysis.sensitivity import Sensitivity
 from dpsql.mechanisms import Gaussian, Laplace, Mechanism
 
@@ -63,7 +63,7 @@ def gaussian(sensitivities: tuple[Sensitivity, ...], epsilon: Decimal, delta: De
     one = _sigma_one(epsilon, delta) * math.sqrt(len(sensitivities))
     parts, losses = zip(*(_gaussian(part, one) for part in sensitivities), strict=True)
     variance = min(float(noise.mechanism.sigma) for noise in parts) ** 2
-    mu2 = math.fsum(losses) * (1 + 1e-9)
+    mu2 = max(math.fsum(losses) * (1 + 1e-9), MIN_MU2)
     return JointNoise(parts, DiscreteGaussian(mu2, variance * (1 - 1e-12)))
 
 
