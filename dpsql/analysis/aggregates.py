@@ -43,6 +43,9 @@ GRID_BITS: Final = 20
 MAX_INDEX: Final = 2**52
 """Largest grid index: times a weight of 2^10 it still fits 63 bits."""
 
+SMALLEST: Final = Fraction(1, 2**200)
+"""No largest absolute bound may lie between 0 and this; below it a grid's scale would leave the doubles."""
+
 
 class MeasureKind(Enum):
     """What one cell of a measure adds up."""
@@ -190,7 +193,9 @@ class Decomposition:
         return Measure(MeasureKind.SUM, aggregate.argument, aggregate.where, grid, limit, aggregate.text)
 
     def _average(self, aggregate: Aggregate) -> Expression:
-        grid = self._grid(aggregate).centred()
+        plain = self._grid(aggregate)
+        # Centred, a range of one grid index would add nothing and need no noise: nothing to measure.
+        grid = plain.centred() if plain.centred().largest else plain
         inner = f"{aggregate.text} centred"
         total = self.column(Measure(MeasureKind.SUM, aggregate.argument, aggregate.where, grid, None, inner))
         label = f"COUNT of {aggregate.text}"
@@ -206,8 +211,8 @@ class Decomposition:
                 f"{aggregate.text} can reach values beyond 2^62.",
                 position=aggregate.position,
             )
-        grid = self._on_grid(argument, bounds)
-        if grid.largest == 0 or grid.largest > MAX_INDEX:
+        grid = None if 0 < bounds.magnitude < SMALLEST else self._on_grid(argument, bounds)
+        if grid is None or grid.largest == 0 or grid.largest > MAX_INDEX:
             raise UnsupportedQuery(
                 errors.UNBOUNDED,
                 f"{aggregate.text} has a range of {_range(bounds)} that cannot be measured.",

@@ -101,7 +101,8 @@ def statement(query: Query, half_widths: Mapping[str, float]) -> str:
     parts = [f"SELECT {', '.join(shown)}", "FROM released"]
     if query.having is not None:
         parts.append(f"WHERE {render(query.having)}")
-    terms = [_term(ordering, render) for ordering in query.order]
+    # A constant orders nothing, and the engine would read a whole number as the place of a column.
+    terms = [_term(o, render) for o in query.order if not isinstance(o.expression, Literal)]
     parts.append(f"ORDER BY {', '.join([*terms, 'rowid'])}")
     if query.limit is not None:
         parts.append(f"LIMIT {query.limit}")

@@ -135,7 +135,8 @@ class PublicFacts:
             f"(SELECT unnest($d{number}::{SQL_TYPES[column.type]}[]) AS x{number})"
             for number, (column, _) in enumerate(domains, start=1)
         )
-        sql = f"SELECT DISTINCT {render(expression)} AS v FROM {sources} ORDER BY v NULLS LAST"
+        origin = f" FROM {sources}" if domains else ""
+        sql = f"SELECT DISTINCT {render(expression)} AS v{origin} ORDER BY v NULLS LAST"
         parameters = {f"d{number}": list(known) for number, (_, known) in enumerate(domains, start=1)}
         return self._remembered((expression, domains), sql, parameters)
 
