@@ -29,9 +29,8 @@ def _exact(name: str, value: object) -> Decimal:
         raise ValueError(f"{name} must be a Decimal, so that sums are exact; got {type(value).__name__}")
     if not value.is_finite():
         raise ValueError(f"{name} must be finite; got {value}")
-    _, digits, exponent = value.as_tuple()
-    if len(digits) > _MAX_DIGITS or not -_MAX_DIGITS <= int(exponent) <= _MAX_DIGITS:
-        raise ValueError(f"{name} may have at most {_MAX_DIGITS} digits")
+    if int(value.as_tuple().exponent) < -_MAX_DIGITS:
+        raise ValueError(f"{name} may have at most {_MAX_DIGITS} digits after the point")
     return value
 
 

@@ -12,9 +12,9 @@ from math import exp, expm1, log, log1p, pi, sqrt
 
 import pytest
 
-from dpsql.accounting import Gaussian, Portfolio
+from dpsql.accounting import Gaussian, Portfolio, Pure
 from dpsql.accounting.conversion import best_order, bisect_down, mu_for, rdp_budget
-from dpsql.accounting.filters import Additive, Renyi, Residue
+from dpsql.accounting.filters import Additive, Basic, Renyi, Residue
 from dpsql.accounting.normal import hockey_stick
 
 EPSILON, DELTA = 1.0, 1e-6
@@ -94,8 +94,11 @@ def _exhaust(rule: object, target: float) -> float:
             return hockey_stick(target, rest)
         case Additive(currency=Renyi(alpha), rest=rest):
             return _exhaust_renyi(alpha, rest, target)
+        case Basic(rest=left):
+            loss = float(left)
+            return max(0.0, -expm1(target - loss)) / (1.0 + exp(-loss))
         case _:
-            return max(0.0, -expm1(target)) if target < 0.0 else 0.0
+            raise AssertionError(rule)
 
 
 def _worst(account: Portfolio) -> float:
@@ -106,6 +109,40 @@ def test_the_portfolio_keeps_its_delta_against_an_adaptive_adversary() -> None:
     account = Portfolio.open(Decimal(1), Decimal("1e-6"))
 
     assert 0.85 * DELTA < _worst(account) <= DELTA
+
+
+def _stopping(account: Portfolio, eps0: float, steps: int) -> float:
+    """True delta of randomised responses of `eps0`, stopped at the best moment to exhaust the best rule."""
+    states = [account]
+    while len(states) <= steps and (after := states[-1].step(Pure(Decimal(str(eps0))))) is not None:
+        states.append(after)
+    truth = 1.0 / (1.0 + exp(-eps0))
+    worth: dict[int, float] = {}
+    for done, state in reversed(list(enumerate(states))):
+        ahead = worth
+        worth = {}
+        for lead in range(-done, done + 1, 2):
+            now = max(_exhaust(rule, EPSILON - lead * eps0) for rule in state.live)
+            later = truth * ahead.get(lead + 1, 0.0) + (1.0 - truth) * ahead.get(lead - 1, 0.0)
+            worth[lead] = max(now, later)
+    return worth[0]
+
+
+@pytest.mark.parametrize(("eps0", "steps"), [(0.01, 600), (0.02, 100), (0.06, 8), (0.2, 5)])
+def test_no_moment_to_stop_helps_the_adversary(eps0: float, steps: int) -> None:
+    account = Portfolio.open(Decimal(1), Decimal("1e-6"))
+
+    assert 0.85 * DELTA < _stopping(account, eps0, steps) <= DELTA
+
+
+def test_a_rule_that_came_back_to_life_would_not_be_private() -> None:
+    account = Portfolio.open(Decimal(1), Decimal("1e-6"))
+    truth = 1.0 / (1.0 + exp(-0.5))
+
+    # One step of 0.5 ends the residue rule; here it is still there, untouched.
+    reached = truth * max(_exhaust(rule, EPSILON - 0.5) for rule in account.live)
+
+    assert reached > 10.0 * DELTA
 
 
 def test_a_portfolio_with_the_full_delta_for_every_rule_would_not_be_private() -> None:

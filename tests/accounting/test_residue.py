@@ -67,6 +67,20 @@ def test_a_choice_by_the_exponential_mechanism_is_dominated_at_half_its_epsilon(
     assert _excess(epsilon, place * epsilon, rest, v) <= 1e-9
 
 
+@given(
+    st.floats(-3.0, 0.9).map(lambda power: 10.0**power),
+    st.floats(-3.0, 3.0).map(lambda power: 10.0**power),
+    st.floats(0.01, 0.99),
+)
+def test_no_range_and_no_remainder_make_a_choice_dearer(epsilon: float, ratio: float, place: float) -> None:
+    # Remainders up to 60, the largest budget; prices are least certain near place = 1/2.
+    rest = min(60.0, ratio * epsilon * epsilon)
+    v = v_needed(rest, 0.5 * epsilon)
+
+    for top in (place, 0.5 + 1e-6, 0.5 + 1e-3, 0.5 - 0.02):
+        assert _excess(epsilon, top * epsilon, rest, v) <= 1e-8
+
+
 @pytest.mark.parametrize("variance", [4.0, 9.0, 100.0])
 @pytest.mark.parametrize("shift", [1, 2, 3, 7])
 @pytest.mark.parametrize("ratio", [0.0, 0.5, 3.0])
@@ -78,6 +92,18 @@ def test_a_discrete_gaussian_is_dominated_at_its_surcharged_price(
     v = rest + discrete_mu2(DiscreteGaussian(mu2, variance))
 
     assert _discrete_excess(variance, shift, rest, v) <= 1e-9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variance", [4.0, 5.3, 25.0, 400.0, 1000.0])
+@pytest.mark.parametrize("shift", [1, 2, 3, 4, 5, 8, 13, 20, 33, 51])
+@pytest.mark.parametrize("ratio", [0.0, 0.1, 1.0, 5.0])
+def test_no_shift_makes_a_discrete_gaussian_dearer(variance: float, shift: int, ratio: float) -> None:
+    mu2 = shift * shift / variance
+    rest = ratio * mu2
+    v = rest + discrete_mu2(DiscreteGaussian(mu2, variance))
+
+    assert v > 60.0 or _discrete_excess(variance, shift, rest, v) <= 1e-9
 
 
 def test_a_discrete_gaussian_at_the_continuous_price_would_not_be_dominated() -> None:
