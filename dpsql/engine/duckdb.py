@@ -32,6 +32,9 @@ from dpsql.sql.relation import Query
 
 LOG: Final = logging.getLogger("dpsql.operator")
 
+# All sessions of a process share one open file, and it is locked from the start.
+LOCKED: Final[dict[str, str | bool | int | float | list[str]]] = {"lock_configuration": "true"}
+
 _READERS: Final = {
     ".parquet": "read_parquet({})",
     # Types come from the policy: sniffed ones would follow the rows, and a bad line would be an error.
@@ -70,7 +73,6 @@ class DuckDBBackend:
                 public[table.name] = self._fetch(f"SELECT * FROM temp.main.{quote(table.name)}")
             else:
                 self._run(f"CREATE TEMP VIEW {quote(table.name)} AS {view}")
-        self._run("SET lock_configuration=true")
         return PublicFacts(self._policy, facts, public)
 
     def _run(self, sql: str, parameters: Mapping[str, object] | None = None) -> None:
@@ -141,7 +143,7 @@ def _connect(source: Path) -> duckdb.DuckDBPyConnection:
         if source.is_dir():
             return _connect_folder(source)
         if source.is_file():
-            return duckdb.connect(str(source), read_only=True, config=SETTINGS)
+            return duckdb.connect(str(source), read_only=True, config=SETTINGS | LOCKED)
     except duckdb.Error as fault:
         raise OperationalError(
             errors.SOURCE,
@@ -165,6 +167,7 @@ def _connect_folder(folder: Path) -> duckdb.DuckDBPyConnection:
     for path in files:
         rows = f"SELECT * FROM {_READERS[path.suffix.lower()].format(text(str(path)))}"
         connection.execute(f"CREATE VIEW {quote(path.stem)} AS {rows}").fetchall()
+    connection.execute("SET lock_configuration=true").fetchall()
     return connection
 
 

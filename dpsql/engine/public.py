@@ -136,7 +136,7 @@ class PublicFacts:
             for number, (column, _) in enumerate(domains, start=1)
         )
         origin = f" FROM {sources}" if domains else ""
-        sql = f"SELECT DISTINCT {render(expression)} AS v{origin} ORDER BY v NULLS LAST"
+        sql = f"SELECT DISTINCT {render.key(expression)} AS v{origin} ORDER BY v NULLS LAST"
         parameters = {f"d{number}": list(known) for number, (_, known) in enumerate(domains, start=1)}
         return self._remembered((expression, domains), sql, parameters)
 

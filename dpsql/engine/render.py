@@ -129,6 +129,12 @@ class Renderer:
             case _ as unreachable:
                 assert_never(unreachable)
 
+    def key(self, expression: Expression) -> str:
+        """The expression as a group key: NULL where a whole number needs more than a column's 63 bits."""
+        if expression.type is Type.INTEGER and not self._range(expression).within(-(2**63), 2**63 - 1):
+            return f"TRY_CAST({self(expression)} AS BIGINT)"
+        return self(expression)
+
     def condition(self, expression: Expression) -> str:
         """The same without clips: a condition sees what the row holds."""
         return Renderer(self._names)(expression)
