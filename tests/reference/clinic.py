@@ -114,6 +114,9 @@ class Shared:
     def public(self, query: Query) -> tuple[Query, Relation]:
         return self._backend.public(query)
 
+    def public_sql(self, query: Query) -> str:
+        return self._backend.public_sql(query)
+
     def close(self) -> None:
         """Leave the database open for the next session."""
 
