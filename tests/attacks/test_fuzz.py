@@ -1,0 +1,97 @@
+"""Attack: find a query that crashes, or that fails on some rows and so tells of them.
+
+The rows are the worst of their types. Whatever is asked, dpsql answers or refuses before it reads; an engine
+failure after the charge would be a bit about the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dpsql import errors
+from dpsql.mechanisms import SilentSampler
+from dpsql.session import Session
+from tests.attacks.grammar import ANY_TEXT, TEXTS_NEAR_SQL, queries
+from tests.attacks.hostile import hostile
+
+REFUSALS: Final = (errors.NotSupportedError, errors.ProgrammingError)
+QUICK: Final = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+LONG: Final = settings(QUICK, max_examples=5000)
+
+FOUND: Final = (
+    "SELECT LOWER('') AS g, COUNT(*) FROM events GROUP BY 1",
+    "SELECT DATE_TRUNC('year', DATE '2000-02-29') AS g, COUNT(*) FROM events GROUP BY 1",
+    "SELECT 0 AS g, COUNT(*), SUM(small) FROM events GROUP BY 1 ORDER BY 1 LIMIT 0",
+    "SELECT 7 AS g, COUNT(*) FROM events GROUP BY 1 ORDER BY ALL",
+    "SELECT AVG(LEAST(1e-320, ratio)), AVG(7) FROM events",
+    "SELECT 9223372036854775807 + 9223372036854775807 AS g, COUNT(*) FROM events GROUP BY 1",
+    "SELECT wild + 9223372036854775807 AS g, COUNT(*) FROM events GROUP BY 1",
+)
+"""Queries that failed once, each in a way of its own."""
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    with (
+        hostile(tmp_path_factory.mktemp("hostile")) as database,
+        database.session(noise=SilentSampler()) as opened,
+    ):
+        yield opened
+
+
+def answered(ask: Callable[[], object]) -> bool:
+    """Whether the query was answered; anything but an answer and a refusal fails the test."""
+    try:
+        ask()
+    except REFUSALS:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("sql", FOUND)
+def test_a_query_that_failed_once_does_not_fail(session: Session, sql: str) -> None:
+    assert answered(lambda: session.answer(sql)) == answered(lambda: session.explain(sql))
+
+
+@QUICK
+@given(sql=queries())
+def test_no_query_over_the_worst_rows_fails(session: Session, sql: str) -> None:
+    assert answered(lambda: session.answer(sql)) == answered(lambda: session.explain(sql))
+
+
+@pytest.mark.slow
+@LONG
+@given(sql=queries())
+def test_no_query_of_very_many_over_the_worst_rows_fails(session: Session, sql: str) -> None:
+    answered(lambda: session.answer(sql))
+
+
+@QUICK
+@given(text=st.one_of(ANY_TEXT, TEXTS_NEAR_SQL))
+def test_no_text_crashes_the_reader(session: Session, text: str) -> None:
+    answered(lambda: session.answer(text))
+
+
+@QUICK
+@given(sql=queries(), cut=st.integers(0, 400), junk=TEXTS_NEAR_SQL)
+def test_no_damaged_query_crashes_the_reader(session: Session, sql: str, cut: int, junk: str) -> None:
+    answered(lambda: session.answer(sql[:cut] + junk + sql[cut:]))
+
+
+def test_the_grammar_makes_queries_that_are_answered(session: Session) -> None:
+    """A fuzzer whose every query is refused finds nothing."""
+    found: list[bool] = []
+
+    @settings(QUICK, max_examples=100, database=None, derandomize=True)
+    @given(sql=queries())
+    def ask(sql: str) -> None:
+        found.append(answered(lambda: session.explain(sql)))
+
+    ask()
+
+    assert sum(found) > len(found) / 4
