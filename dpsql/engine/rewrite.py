@@ -149,7 +149,9 @@ class _Writer:
     def _rows(self) -> str:
         """One row per joined row: its unit, its keys, and what each measure adds for it."""
         shown = [f"{quote(self._analysis.owner.scan.alias)}.{UNIT_COLUMN} AS unit"]
-        shown += [f"{self._raw.key(key.expression)} AS {key.name}" for key in self._analysis.partitioning.keys]
+        shown += [
+            f"{self._raw.key(key.expression)} AS {key.name}" for key in self._analysis.partitioning.keys
+        ]
         for number, measure in enumerate(self._measures, start=1):
             value = self._value(measure)
             if value is not None:

@@ -24,11 +24,10 @@ from dpsql.sql.expression import (
     conjunction,
     rewrite,
 )
-from dpsql.sql.functions import unify
 from dpsql.sql.parse import position_of
 from dpsql.sql.relation import Item, Join, JoinKind, Ordering, Query, Scan
 from dpsql.sql.scope import Scope, Source, as_column
-from dpsql.sql.translate import Translator, call
+from dpsql.sql.translate import Translator
 
 _JOINS: Final = {
     ("", ""): JoinKind.INNER,
@@ -181,7 +180,10 @@ class _Resolver:
         position = position_of(name)
         mine = left.column(name.name, None, position)
         theirs = Scope((right,)).column(name.name, None, position)
-        call("eq", (mine, theirs), position)
+        if mine.type is not theirs.type:
+            raise ProgrammingError(
+                errors.TYPE_MISMATCH, "The columns of USING have different types.", position=position
+            )
         return mine, theirs
 
     def _where(self, translator: Translator, moved: tuple[Expression, ...]) -> Expression | None:
@@ -311,7 +313,8 @@ def _equality(condition: Expression, alias: str) -> tuple[Column, Column] | None
             and isinstance(mine, Column)
             and mine.source != alias
         ):
-            return (mine, theirs) if unify((mine.type, theirs.type)) is mine.type else None
+            # A whole number beside a double is compared as one, and then two of them can be equal to it.
+            return (mine, theirs) if mine.type is theirs.type else None
     return None
 
 
