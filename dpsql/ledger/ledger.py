@@ -354,6 +354,8 @@ class Ledger(LedgerReader):
         )
         if not (isinstance(charge.entry, Charged) and isinstance(answer, Released)):
             raise broken(f"Receipt {receipt} does not lead to a charge and an answer")
+        if not charge.entry.receipt == answer.receipt == receipt:
+            raise broken(f"Receipt {receipt} leads to the answer of another")
         return Stored(answer.answer, issue_used(charge.sequence, charge.hash, charge.entry))
 
     def _secret(self) -> str:

@@ -220,6 +220,15 @@ def test_a_truncated_file_is_found(path: Path, keep: int) -> None:
     assert "storage" in faults(audit(path))
 
 
+@pytest.mark.parametrize("page", [2, 3])
+def test_a_page_that_was_overwritten_is_found(path: Path, page: int) -> None:
+    content = bytearray(path.read_bytes())
+    content[(page - 1) * 4096 : page * 4096] = b"\xff" * 4096
+    path.write_bytes(content)
+
+    assert "storage" in faults(audit(path))
+
+
 def dump(path: Path) -> object:
     connection = sqlite3.connect(path)
     try:
@@ -295,3 +304,87 @@ def test_a_restored_backup_is_found_by_the_anchor(path: Path, tmp_path: Path) ->
 
     assert faults(audit(path)) == set()
     assert faults(audit(path, anchor)) == {"anchor"}
+
+
+def set_state(db: sqlite3.Connection, kind: str, name: str, **changes: object) -> None:
+    where = (kind, name)
+    value = json.loads(db.execute("SELECT value FROM state WHERE kind = ? AND name = ?", where).fetchone()[0])
+    text = json.dumps({**value, **changes}, sort_keys=True, separators=(",", ":"))
+    db.execute("UPDATE state SET value = ? WHERE kind = ? AND name = ?", (text, *where))
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "check"),
+    [("policy", "", "states"), ("state", UNIT, "states"), ("account", UNIT, "states"), ("head", "", "head")],
+)
+def test_an_index_that_lost_a_value_keeps_the_ledger_shut(
+    path: Path, kind: str, name: str, check: str
+) -> None:
+    with intruder(path) as db:
+        db.execute("DELETE FROM state WHERE kind = ? AND name = ?", (kind, name))
+
+    assert faults(audit(path)) == {check}
+    with pytest.raises(errors.Error):
+        Clinic().open(path)
+
+
+def test_a_lost_secret_is_not_replaced_by_another(path: Path) -> None:
+    with intruder(path) as db:
+        db.execute("DELETE FROM state WHERE kind = 'secret'")
+
+    assert faults(audit(path)) == {"secret"}
+    with Clinic().open(path) as ledger, pytest.raises(errors.LedgerError, match="secret"):
+        _ = ledger.cap_key
+
+
+def test_a_secret_that_is_no_number_is_found(path: Path) -> None:
+    with intruder(path) as db:
+        db.execute("UPDATE state SET value = 'nonsense' WHERE kind = 'secret'")
+
+    assert faults(audit(path)) == {"secret"}
+
+
+def test_an_account_pointed_at_an_entry_that_is_no_charge_is_found(path: Path) -> None:
+    with intruder(path) as db:
+        set_state(db, "state", UNIT, sequence=7)
+
+    assert faults(audit(path)) == {"states"}
+    assert not opens(path)
+
+
+def test_an_account_pointed_at_an_entry_that_does_not_exist_is_found(path: Path) -> None:
+    with intruder(path) as db:
+        set_state(db, "state", UNIT, sequence=70)
+
+    assert not opens(path)
+
+
+def test_a_last_charge_that_is_none_is_found_when_it_is_shown(path: Path) -> None:
+    with intruder(path) as db:
+        set_state(db, "state", UNIT, charged=7)
+
+    assert faults(audit(path)) == {"states"}
+    with Clinic().open(path) as ledger, pytest.raises(errors.LedgerError, match="does not charge"):
+        ledger.accounts()
+
+
+def test_a_policy_pointed_at_an_entry_that_is_none_is_found_when_it_is_compared(path: Path) -> None:
+    with intruder(path) as db:
+        set_state(db, "policy", "", sequence=7)
+
+    assert faults(audit(path)) == {"states"}
+    with pytest.raises(errors.LedgerError, match="puts no policy in force"):
+        Clinic(policy_digest="digest-2").open(path)
+
+
+@pytest.mark.parametrize("sequence", [5, 7])
+def test_the_answer_of_another_receipt_is_not_given_out(path: Path, sequence: int) -> None:
+    with Clinic().open(path) as ledger:
+        stored = ledger.replay("a", "alice")
+    assert stored is not None
+    with intruder(path) as db:
+        set_state(db, "receipt", stored.receipt.id, closed=sequence)
+
+    assert faults(audit(path)) == {"index"}
+    with Clinic().open(path) as ledger, pytest.raises(errors.LedgerError, match="DP600"):
+        ledger.replay("a", "alice")

@@ -12,7 +12,7 @@ import pytest
 from dpsql.accounting.filters import Portfolio
 from dpsql.ledger import Anchor, Charged, Entry, Finding, Numbered, Opened, PolicyChanged, Released, audit
 from dpsql.ledger.chain import GENESIS, link
-from dpsql.ledger.entry import Debit, canonical
+from dpsql.ledger.entry import Account, Debit, canonical
 from dpsql.ledger.log import append
 from dpsql.ledger.store import Row, open_store
 from tests.ledger.clinic import (
@@ -231,6 +231,27 @@ def test_an_account_priced_again_with_charges_missing_is_found(path: Path) -> No
         unspent = next(n.entry for n in fresh.entries())
     assert isinstance(unspent, Opened)
     accounts = (unspent.accounts[0], *change.accounts[1:])
+
+    assert "filters" in forge(path, edited(entries[:9], 9, accounts=accounts))
+
+
+def test_a_state_of_another_budget_is_found(path: Path) -> None:
+    entries = write(path)
+    opening = entries[0]
+    assert isinstance(opening, Opened)
+    swapped = replace(opening.accounts[1], state=opening.accounts[0].state)
+    accounts = (opening.accounts[0], swapped, opening.accounts[2])
+
+    assert forge(path, edited(entries[:1], 1, accounts=accounts)) == {"filters"}
+
+
+def test_a_lowered_budget_that_the_charges_exceed_has_no_state_to_give(path: Path) -> None:
+    entries = write(path)
+    change = entries[8]
+    assert isinstance(change, PolicyChanged)
+    lowered = spec(VISITS, "0.01", "0", "0")
+    fresh = Account(lowered, Portfolio.open(lowered.epsilon, lowered.delta))
+    accounts = (change.accounts[0], fresh, change.accounts[2])
 
     assert "filters" in forge(path, edited(entries[:9], 9, accounts=accounts))
 

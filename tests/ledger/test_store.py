@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+import threading
 from pathlib import Path
 
 import pytest
@@ -138,6 +139,29 @@ def test_a_ledger_locked_by_another_process_is_refused_after_some_patience(
         blocker.execute("ROLLBACK")
         blocker.close()
         assert ask(ledger).sequence == 2
+
+
+@pytest.mark.parametrize("hold", ["BEGIN EXCLUSIVE", "BEGIN; SELECT * FROM sqlite_master"])
+@pytest.mark.parametrize(("held", "patience"), [(0.1, 10.0), (0.5, 0.05)])
+def test_a_new_file_that_somebody_holds_is_waited_for_with_some_patience(
+    path: Path, monkeypatch: pytest.MonkeyPatch, hold: str, held: float, patience: float
+) -> None:
+    monkeypatch.setattr(store, "_PATIENCE", patience)
+    blocker = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    for statement in hold.split("; "):
+        blocker.execute(statement).fetchall()
+    release = threading.Timer(held, lambda: blocker.execute("ROLLBACK"))
+    release.start()
+
+    if held < patience:
+        with Clinic().open(path) as ledger:
+            assert ledger.head.sequence == 1
+    else:
+        with pytest.raises(errors.LedgerError, match="locked"):
+            Clinic().open(path)
+
+    release.join()
+    blocker.close()
 
 
 def test_a_closed_ledger_says_so_in_our_words() -> None:
