@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 TABLE: Final = "table"
 FORMATS: Final = (TABLE, "csv", "json", "jsonl", "markdown")
+_LONG: Final = 1e12  # half-widths from here on are shown with their exponent
 _SIGNIFICANT: Final = 2  # digits of an error that are worth reading
 
 
@@ -132,7 +133,7 @@ def cells(sheet: Sheet, column: int) -> list[tuple[str, str]]:
 def _pair(value: object, error: float | None, places: int) -> tuple[str, str]:
     if error is None or isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         return _shown(value), ""
-    if not math.isfinite(error) or not math.isfinite(value):
+    if not math.isfinite(value) or not error < _LONG:
         return _shown(value), str(error)
     width = Decimal(error).quantize(Decimal(1).scaleb(-places), ROUND_CEILING)
     return f"{value:,.{places}f}", f"{width:,}"
@@ -140,7 +141,7 @@ def _pair(value: object, error: float | None, places: int) -> tuple[str, str]:
 
 def _places(value: object, error: float) -> int:
     """Decimal places at which an error keeps its significant digits."""
-    if isinstance(value, int) or not math.isfinite(error) or error <= 0:
+    if isinstance(value, int) or not 0 < error < _LONG:
         return 0
     return min(12, max(0, _SIGNIFICANT - 1 - math.floor(math.log10(error))))
 

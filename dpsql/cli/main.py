@@ -48,7 +48,13 @@ class Program(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; an error of dpsql is shown with the query it is about."""
         try:
-            return super().invoke(ctx)
+            code = super().invoke(ctx)
+            sys.stdout.flush()
+            return code
+        except BrokenPipeError:
+            # Python would flush stdout once more on its way out, and complain.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            ctx.exit(failure.NO_READER)
         except Error as error:
             failure.show(error, ctx.meta.get(failure.QUERY))
             ctx.exit(failure.exit_code(error))
@@ -57,17 +63,12 @@ class Program(click.Group):
 def _ended(run: Callable[[], object]) -> int:
     try:
         code = run()
-        sys.stdout.flush()
     except click.ClickException as error:
         error.show()
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         failure.say("Interrupted. What was charged stays charged.")
         return failure.INTERRUPTED
-    except BrokenPipeError:
-        # Python would try to flush stdout once more on its way out, and complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return failure.NO_READER
     except Exception as error:
         # The text of an error that nobody foresaw could hold a value of the data.
         failure.say(

@@ -23,6 +23,7 @@ WIDEST: Final = 120
 _BAR: Final = 30
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 _SLACK: Final = "slack"
+_WHO_PAYS: Final = "Who pays, what is left then of each filter rule, and how many more fit:"
 _LOW: Final = 0.1
 _HALF: Final = 0.5
 
@@ -38,12 +39,14 @@ def console(stream: TextIO | None = None) -> Console:
 
 def table(sheet: Sheet, wide: Sequence[str] = ()) -> Table:
     """A sheet as a table; columns named in ``wide`` may be folded, the others keep their width."""
-    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
+    shown = Table(
+        box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, header_style="bold", show_edge=False
+    )
     for name, right in zip(sheet.names, sheet.numeric, strict=True):
         shown.add_column(
             Text(printable(name)),
             justify="right" if right else "left",
-            no_wrap=bool(wide) and name not in wide,
+            no_wrap=right or (bool(wide) and name not in wide),
             overflow="fold",
         )
     columns = [_column(sheet, index) for index in range(len(sheet.names))]
@@ -86,7 +89,7 @@ def summarised(planned: Plan) -> tuple[RenderableType, ...]:
         (f"epsilon {number(planned.price.epsilon)}", "bold"),
         f" and at most delta {number(planned.price.delta)}. Nothing has been read or spent yet.",
     )
-    return price, "", _measurements(planned), "", groups_line(planned), "", _charges(planned)
+    return price, "", _measurements(planned), "", groups_line(planned), "", _WHO_PAYS, "", _charges(planned)
 
 
 def _sql(text: str) -> Text:
@@ -110,7 +113,7 @@ def _measurements(planned: Plan) -> Table:
 
 def _charges(planned: Plan) -> Table:
     rules = tuple(dict.fromkeys(rule for outlook in planned.outlook for rule in outlook.rules))
-    names = ("account", "epsilon", "delta", *(f"{rule} left" for rule in rules), "more such")
+    names = ("account", "epsilon", "delta", *rules, "more such")
     shown = _plain_table(names, right=tuple(range(1, len(names))))
     for charge in planned.charges:
         outlook = next(each for each in planned.outlook if each.account == charge.account)
@@ -178,7 +181,9 @@ def _figure(value: float) -> str:
 
 
 def _plain_table(names: tuple[str, ...], right: tuple[int, ...]) -> Table:
-    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
+    shown = Table(
+        box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, header_style="bold", show_edge=False
+    )
     for index, name in enumerate(names):
         shown.add_column(name, justify="right" if index in right else "left")
     return shown
