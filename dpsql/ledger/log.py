@@ -13,6 +13,7 @@ from dpsql.ledger.entry import Entry, Numbered, canonical, parse
 from dpsql.ledger.store import Row, Store
 
 _CHUNK: Final = 512
+_LOWEST: Final = -(2**63)
 
 
 def append(store: Store, entry: Entry) -> Numbered:
@@ -64,8 +65,8 @@ def read_entries(store: Store) -> Iterator[Numbered]:
 
 
 def read_rows(store: Store) -> Iterator[Row]:
-    """All rows in order; to be called inside `store.reading()`."""
-    after = 0
+    """All rows in order, those with numbers no ledger gives included; to be called inside a transaction."""
+    after = _LOWEST
     while rows := store.rows(after, _CHUNK):
         yield from rows
         after = rows[-1].sequence

@@ -139,6 +139,15 @@ def test_entries_that_changed_places_are_found(path: Path) -> None:
     assert {"chain", "releases"} <= faults(audit(path))
 
 
+@pytest.mark.parametrize("sequence", [-3, 0])
+def test_an_entry_inserted_below_the_first_is_found(path: Path, sequence: int) -> None:
+    with intruder(path) as db:
+        row = db.execute("SELECT time, body, hash FROM entries WHERE sequence = 7").fetchone()
+        db.execute("INSERT INTO entries VALUES (?, ?, ?, ?)", (sequence, *row))
+
+    assert "chain" in faults(audit(path))
+
+
 def test_an_inserted_entry_is_found(path: Path) -> None:
     with intruder(path) as db:
         row = db.execute("SELECT time, body, hash FROM entries WHERE sequence = 7").fetchone()
