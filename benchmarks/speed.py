@@ -62,7 +62,7 @@ def fresh_answer(session: Session, sql: str, run: int) -> object:
 def main() -> None:
     """Print milliseconds and ratios for the four queries, and the planning time of a large one."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp())
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     people.build(folder)
     plain = duckdb.connect(str(folder / "people.duckdb"), read_only=True, config=dict(SETTINGS) | LOCKED)
     path = people.policy(folder, rows=10)

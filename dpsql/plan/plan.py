@@ -108,15 +108,13 @@ class Plan:
     @property
     def digest(self) -> str:
         """SHA-256 of all that decides the answer's law: the canonical query, its noise and its price."""
-        parts = (
-            self.analysis.query,
-            self.analysis.rows,
-            self.analysis.partitioning,
-            self.price,
-            self.threshold,
-        )
+        analysis = self.analysis
+        owner = (analysis.owner.path, sorted(analysis.owner.constants))
+        rows = (analysis.rows.bound, analysis.rows.fanout)
         noise = tuple((m.measure, m.noise) for m in self.measurements)
-        return hashlib.sha256(repr((parts, noise)).encode()).hexdigest()
+        # Sets have no order of their own: their text differs from process to process.
+        parts = (analysis.query, owner, rows, analysis.partitioning, noise, self.price, self.threshold)
+        return hashlib.sha256(repr(parts).encode()).hexdigest()
 
     @property
     def threshold_units(self) -> float | None:
