@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from dpsql.ledger import Anchor, Finding, Numbered
 
 _NAMES: Final = ("sequence", "time", "what", "analyst", "statement", "charges", "hash")
-_PREFIX: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +31,14 @@ class Line:
     statement: str | None
     charges: list[dict[str, object]]
     hash: str
+
+    def paid(self) -> str:
+        """Who paid what."""
+        prices: dict[str, list[str]] = {}
+        for charge in self.charges:
+            delta = "" if charge["delta"] == "0" else f", delta {charge['delta']}"
+            prices.setdefault(f"epsilon {charge['epsilon']}{delta}", []).append(str(charge["account"]))
+        return "; ".join(f"{price} from {', '.join(accounts)}" for price, accounts in prices.items())
 
 
 @click.group()
@@ -59,7 +66,7 @@ def show(policy: Path | None, ledger: str | None, form: str, limit: int) -> None
     if form == format.TABLE:
         from dpsql.cli import screen
 
-        screen.console().print(screen.table(_short(lines), wide=("statement", "charges")))
+        screen.console().print(screen.entries(tuple(lines)))
         return
     document = [{name: getattr(line, name) for name in _NAMES} for line in lines]
     click.echo(format.written(_sheet(lines), document, form), nl=False)
@@ -169,29 +176,5 @@ def _line(numbered: Numbered, charged: dict[str, Line]) -> Line:
 
 
 def _sheet(lines: Iterable[Line]) -> format.Sheet:
-    rows = [(n.sequence, n.time, n.what, n.analyst, n.statement, _charges(n) or None, n.hash) for n in lines]
+    rows = [(n.sequence, n.time, n.what, n.analyst, n.statement, n.paid() or None, n.hash) for n in lines]
     return format.listing(_NAMES, rows)
-
-
-def _short(lines: Iterable[Line]) -> format.Sheet:
-    rows = [
-        (
-            n.sequence,
-            n.time,
-            n.what,
-            n.analyst or "",
-            " ".join((n.statement or "").split()),
-            _charges(n),
-            n.hash[:_PREFIX],
-        )
-        for n in lines
-    ]
-    return format.listing(_NAMES, rows)
-
-
-def _charges(line: Line) -> str:
-    prices: dict[str, list[str]] = {}
-    for charge in line.charges:
-        delta = "" if charge["delta"] == "0" else f" δ {charge['delta']}"
-        prices.setdefault(f"ε {charge['epsilon']}{delta}", []).append(str(charge["account"]))
-    return "; ".join(f"{price}: {', '.join(accounts)}" for price, accounts in prices.items())

@@ -50,7 +50,7 @@ def explain(question: Question, form: str) -> None:
     if form == format.TABLE:
         from dpsql.cli import screen
 
-        screen.console().print(screen.plan(plan))
+        screen.show_plan(plan)
     else:
         click.echo(format.written(_measurements(plan), plan.to_dict(), form), nl=False)
 

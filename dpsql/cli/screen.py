@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 from rich import box
 from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from dpsql.cli.format import Sheet, cells, number, printable
 
 if TYPE_CHECKING:
+    from dpsql.cli.ledger import Line
     from dpsql.ledger import AccountState, Finding
     from dpsql.plan.charge import Charge
     from dpsql.plan.plan import Plan, PublicPlan
@@ -23,6 +25,7 @@ WIDEST: Final = 120
 _BAR: Final = 30
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 _SLACK: Final = "slack"
+_PREFIX: Final = 12
 _WHO_PAYS: Final = "Who pays, what is left then of each filter rule, and how many more fit:"
 _LOW: Final = 0.1
 _HALF: Final = 0.5
@@ -37,17 +40,12 @@ def console(stream: TextIO | None = None) -> Console:
     return found
 
 
-def table(sheet: Sheet, wide: Sequence[str] = ()) -> Table:
-    """A sheet as a table; columns named in ``wide`` may be folded, the others keep their width."""
-    shown = Table(
-        box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, header_style="bold", show_edge=False
-    )
+def table(sheet: Sheet) -> Table:
+    """A sheet as a table; numbers are not folded."""
+    shown = _plain_table((), right=())
     for name, right in zip(sheet.names, sheet.numeric, strict=True):
         shown.add_column(
-            Text(printable(name)),
-            justify="right" if right else "left",
-            no_wrap=right or (bool(wide) and name not in wide),
-            overflow="fold",
+            Text(printable(name)), justify="right" if right else "left", no_wrap=right, overflow="fold"
         )
     columns = [_column(sheet, index) for index in range(len(sheet.names))]
     for row in zip(*columns, strict=True):
@@ -70,14 +68,17 @@ def _cell(raw: object, value: str, error: str, width: int) -> Text:
     return text
 
 
-def plan(planned: Plan | PublicPlan) -> RenderableType:
-    """A priced plan: what is measured, which groups show, who pays, and the SQL that will run."""
+def show_plan(planned: Plan | PublicPlan) -> None:
+    """Write a plan to stdout: what is measured, which groups show, who pays, and the SQL that will run."""
     from dpsql.plan.plan import PublicPlan
 
+    terminal = console()
     if isinstance(planned, PublicPlan):
-        return Group("The query reads public tables only: exact and free.", "", _sql(planned.sql))
-    summary = summarised(planned)
-    return Group(*summary, "", _sql(planned.sql))
+        terminal.print("The query reads public tables only: exact and free.")
+    else:
+        terminal.print(Group(*summarised(planned)))
+    # The terminal wraps long lines itself, so that what is copied is the statement as it will run.
+    terminal.print(Text("\n" + indent(planned.sql, "  "), style="dim"), soft_wrap=True)
 
 
 def summarised(planned: Plan) -> tuple[RenderableType, ...]:
@@ -90,11 +91,6 @@ def summarised(planned: Plan) -> tuple[RenderableType, ...]:
         f" and at most delta {number(planned.price.delta)}. Nothing has been read or spent yet.",
     )
     return price, "", _measurements(planned), "", groups_line(planned), "", _WHO_PAYS, "", _charges(planned)
-
-
-def _sql(text: str) -> Text:
-    # The terminal wraps long lines itself, so that what is copied is the statement as it will run.
-    return Text(indent(text, "  "), style="dim", no_wrap=True, overflow="ignore")
 
 
 def _measurements(planned: Plan) -> Table:
@@ -112,7 +108,8 @@ def _measurements(planned: Plan) -> Table:
 
 
 def _charges(planned: Plan) -> Table:
-    rules = tuple(dict.fromkeys(rule for outlook in planned.outlook for rule in outlook.rules))
+    alive = dict.fromkeys(rule for outlook in planned.outlook for rule in outlook.rules)
+    rules = sorted(alive, key=lambda rule: rule == _SLACK)
     names = ("account", "epsilon", "delta", *rules, "more such")
     shown = _plain_table(names, right=tuple(range(1, len(names))))
     for charge in planned.charges:
@@ -156,7 +153,7 @@ def _bars(account: AccountState, utf8: bool) -> RenderableType:
     shown.add_column()
     rules = sorted(account.rules.items(), key=lambda item: (item[0] == _SLACK, -item[1]))
     for rule, share in rules:
-        note = "of the delta for groups without a public domain" if rule == _SLACK else ""
+        note = "of the delta for private keys" if rule == _SLACK else ""
         shown.add_row(Text(f"  {rule}"), _bar(share, utf8), f"{share:.1%}", Text(note, style="dim"))
     return shown
 
@@ -208,3 +205,21 @@ def findings(found: Sequence[Finding]) -> Table:
         place = "" if finding.sequence is None else f"{finding.sequence:,}"
         shown.add_row(finding.check, verdict, place, Text(printable(finding.detail)))
     return shown
+
+
+def entries(lines: Sequence[Line]) -> RenderableType:
+    """Entries of a ledger, newest last; below each charge, what was asked and who paid."""
+    width = len(str(lines[-1].sequence)) if lines else 0
+    parts: list[RenderableType] = []
+    for line in lines:
+        head = Text(f"{line.sequence:>{width}}  ", style="bold")
+        head.append(f"{line.time.replace('T', ' ')}  ", style="not bold")
+        head.append(f"{line.hash[:_PREFIX]}  ", style="not bold dim")
+        head.append(line.what, style="not bold" if line.statement is None else "bold")
+        if line.analyst is not None:
+            head.append(f" for {printable(line.analyst)}", style="not bold")
+        parts.append(head)
+        if line.statement is not None:
+            statement = Text(printable(" ".join(line.statement.split())), style="cyan")
+            parts += [Padding(part, (0, 0, 0, width + 2)) for part in (statement, line.paid())]
+    return Group(*parts)
