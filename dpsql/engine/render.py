@@ -130,10 +130,16 @@ class Renderer:
                 assert_never(unreachable)
 
     def key(self, expression: Expression) -> str:
-        """The expression as a group key: NULL where a whole number needs more than a column's 63 bits."""
+        """The expression as a group key: NULL where a value does not fit the type of a column.
+
+        That is a whole number of more than 63 bits, and a day that no calendar holds, such as infinity.
+        """
+        value = self(expression)
         if expression.type is Type.INTEGER and not self._range(expression).within(-(2**63), 2**63 - 1):
-            return f"TRY_CAST({self(expression)} AS BIGINT)"
-        return self(expression)
+            return f"TRY_CAST({value} AS BIGINT)"
+        if expression.type in (Type.DATE, Type.TIMESTAMP):
+            return f"CASE WHEN {value} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN {value} END"
+        return value
 
     def condition(self, expression: Expression) -> str:
         """The same without clips: a condition sees what the row holds."""

@@ -9,6 +9,7 @@ from typing import Final
 from dpsql import errors
 from dpsql.accounting.event import Composed, Threshold
 from dpsql.analysis.analysis import Analysis
+from dpsql.analysis.partitions import Key
 from dpsql.analysis.sensitivity import UNIT
 from dpsql.errors import PolicyRefused
 from dpsql.mechanisms import tau
@@ -18,6 +19,7 @@ from dpsql.plan.plan import Plan, measurement
 from dpsql.plan.price import Price
 from dpsql.policy.budget import Budget
 from dpsql.policy.model import Policy
+from dpsql.sql.expression import Column
 
 ZERO: Final = Decimal(0)
 
@@ -77,7 +79,7 @@ def _assemble(
     delta: Decimal,
     accounts: dict[str, Budget],
 ) -> Plan:
-    keys = tuple(key.name for key in analysis.partitioning.keys)
+    keys = tuple(_key_name(analysis, key) for key in analysis.partitioning.keys)
     measured = tuple(
         measurement(measure, part, noise, keys)
         for measure, part, noise in zip(analysis.measures, analysis.sensitivities, joint.parts, strict=True)
@@ -85,6 +87,14 @@ def _assemble(
     event = joint.event if threshold_delta == 0 else Composed((joint.event, Threshold(threshold_delta)))
     charges = tuple(Charge(account, event, price.epsilon, delta) for account in accounts)
     return Plan(analysis, price, measured, charges, _threshold(analysis, joint, threshold_delta))
+
+
+def _key_name(analysis: Analysis, key: Key) -> str:
+    """A group key as the query calls it."""
+    shown = Column("released", key.name, key.expression.type)
+    named = (item.name for item in analysis.outer.items if item.expression == shown)
+    own = key.expression.name if isinstance(key.expression, Column) else key.name
+    return next(named, own)
 
 
 def _threshold(analysis: Analysis, joint: JointNoise, delta: Decimal) -> int | None:
