@@ -146,6 +146,11 @@ class _Writer:
 
     # --- the query's rows ---------------------------------------------------------------------------
 
+    def _key(self, key: Key) -> str:
+        # A column's own public values fit its type, and other rows are dropped.
+        listed = key.domain is not None and isinstance(key.expression, Column)
+        return self._raw(key.expression) if listed else self._raw.key(key.expression)
+
     def _rows(self) -> str:
         """One row per joined row: its unit, its keys, and what each measure adds for it."""
         shown = [f"{quote(self._analysis.owner.scan.alias)}.{UNIT_COLUMN} AS unit"]

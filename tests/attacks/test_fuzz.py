@@ -6,7 +6,8 @@ failure after the charge would be a bit about the rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from decimal import Decimal
 from typing import Final
 
 import pytest
@@ -15,11 +16,13 @@ from hypothesis import strategies as st
 
 from dpsql import errors
 from dpsql.mechanisms import SilentSampler
-from dpsql.session import Session
+from dpsql.session import Terms
 from tests.attacks.grammar import ANY_TEXT, TEXTS_NEAR_SQL, queries
 from tests.attacks.hostile import hostile
+from tests.reference.clinic import Database
 
 REFUSALS: Final = (errors.NotSupportedError, errors.ProgrammingError)
+DEAR: Final = Terms(Decimal(20), Decimal("1e-7"))
 QUICK: Final = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 LONG: Final = settings(QUICK, max_examples=5000)
 
@@ -31,66 +34,69 @@ FOUND: Final = (
     "SELECT AVG(LEAST(1e-320, ratio)), AVG(7) FROM events",
     "SELECT 9223372036854775807 + 9223372036854775807 AS g, COUNT(*) FROM events GROUP BY 1",
     "SELECT wild + 9223372036854775807 AS g, COUNT(*) FROM events GROUP BY 1",
+    "SELECT GREATEST(CAST(seen AS DATE), born) AS g, COUNT(*) FROM events GROUP BY 1",
+    "SELECT seen, COUNT(*) FROM events GROUP BY seen",
 )
 """Queries that failed once, each in a way of its own."""
 
 
 @pytest.fixture(scope="module")
-def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
-    with (
-        hostile(tmp_path_factory.mktemp("hostile")) as database,
-        database.session(noise=SilentSampler()) as opened,
-    ):
+def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+    with hostile(tmp_path_factory.mktemp("hostile")) as opened:
         yield opened
 
 
-def answered(ask: Callable[[], object]) -> bool:
-    """Whether the query was answered; anything but an answer and a refusal fails the test."""
-    try:
-        ask()
-    except REFUSALS:
-        return False
-    return True
+def answered(database: Database, sql: str) -> bool:
+    """Whether the query was answered; anything but an answer and a refusal fails the test.
+
+    The price is so high and the noise so silent that private groups of few people are shown, too.
+    """
+    with database.session(noise=SilentSampler()) as session:
+        try:
+            session.answer(sql, (), DEAR)
+        except REFUSALS:
+            return False
+        return True
 
 
 @pytest.mark.parametrize("sql", FOUND)
-def test_a_query_that_failed_once_does_not_fail(session: Session, sql: str) -> None:
-    assert answered(lambda: session.answer(sql)) == answered(lambda: session.explain(sql))
+def test_a_query_that_failed_once_is_answered(database: Database, sql: str) -> None:
+    assert answered(database, sql)
 
 
 @QUICK
 @given(sql=queries())
-def test_no_query_over_the_worst_rows_fails(session: Session, sql: str) -> None:
-    assert answered(lambda: session.answer(sql)) == answered(lambda: session.explain(sql))
+def test_no_query_over_the_worst_rows_fails(database: Database, sql: str) -> None:
+    answered(database, sql)
 
 
 @pytest.mark.slow
 @LONG
 @given(sql=queries())
-def test_no_query_of_very_many_over_the_worst_rows_fails(session: Session, sql: str) -> None:
-    answered(lambda: session.answer(sql))
+def test_no_query_of_very_many_over_the_worst_rows_fails(database: Database, sql: str) -> None:
+    answered(database, sql)
 
 
 @QUICK
 @given(text=st.one_of(ANY_TEXT, TEXTS_NEAR_SQL))
-def test_no_text_crashes_the_reader(session: Session, text: str) -> None:
-    answered(lambda: session.answer(text))
+def test_no_text_crashes_the_reader(database: Database, text: str) -> None:
+    answered(database, text)
 
 
 @QUICK
 @given(sql=queries(), cut=st.integers(0, 400), junk=TEXTS_NEAR_SQL)
-def test_no_damaged_query_crashes_the_reader(session: Session, sql: str, cut: int, junk: str) -> None:
-    answered(lambda: session.answer(sql[:cut] + junk + sql[cut:]))
+def test_no_damaged_query_crashes_the_reader(database: Database, sql: str, cut: int, junk: str) -> None:
+    answered(database, sql[:cut] + junk + sql[cut:])
 
 
-def test_the_grammar_makes_queries_that_are_answered(session: Session) -> None:
+def test_the_grammar_makes_queries_that_are_answered(database: Database) -> None:
     """A fuzzer whose every query is refused finds nothing."""
     found: list[bool] = []
 
     @settings(QUICK, max_examples=100, database=None, derandomize=True)
     @given(sql=queries())
     def ask(sql: str) -> None:
-        found.append(answered(lambda: session.explain(sql)))
+        found.append(answered(database, sql))
 
     ask()
 
