@@ -119,9 +119,9 @@ class DuckDBBackend:
                 raise EngineFailure(errors.ENGINE_FAILURE, "The run failed; the charge stays.") from None
 
     def _measure(self, plan: Plan, program: Program, cap_key: str, noise: NoiseSource) -> Relation:
-        self._run(f"CREATE OR REPLACE TEMP TABLE exact AS {program.sql}", program.arguments(cap_key))
+        made = f"CREATE OR REPLACE TEMP TABLE exact AS {program.sql}"
+        rows = self._connection.execute(made, program.arguments(cap_key)).fetchall()[0][0]
         try:
-            rows = self._connection.execute("SELECT COUNT(*) FROM exact").fetchall()[0][0]
             self._connection.register("noise", noise_table(plan, rows, noise))
             return self._noisy(program)
         finally:
