@@ -21,6 +21,7 @@ from dpsql.errors import Position, ProgrammingError, UnsupportedQuery
 MAX_BYTES: Final = 64 * 1024
 MAX_NESTING: Final = 40
 MAX_NODES: Final = 2_000
+MAX_DEPTH: Final = 100
 
 _NUMBER: Final = re.compile(r"(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 _SKIPPED: Final = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -125,16 +126,32 @@ def _fault_position(fault: SqlglotError) -> Position | None:
 
 
 def _check_nodes(statement: exp.Select) -> None:
-    for count, node in enumerate(statement.walk(), start=1):
+    # Without recursion: a long chain of operators is a deep tree, though it nests no brackets.
+    count = 0
+    waiting: list[tuple[exp.Expr, int]] = [(statement, 0)]
+    while waiting:
+        node, depth = waiting.pop()
+        count += 1
         if count > MAX_NODES:
             raise ProgrammingError(errors.TOO_LARGE, f"The query has more than {MAX_NODES} parts.")
-        if isinstance(node, exp.Literal) and not node.is_string and not _NUMBER.fullmatch(node.name):
+        if depth > MAX_DEPTH:
             raise ProgrammingError(
-                errors.SYNTAX,
-                "A number is not written plainly.",
-                hint="Put spaces around operators.",
-                position=position_of(node),
+                errors.TOO_LARGE,
+                f"The query chains more than about {MAX_DEPTH} operators.",
+                hint="Write a list of values with IN.",
             )
+        _check_number(node)
+        waiting.extend((child, depth + 1) for child in node.iter_expressions(reverse=True))
+
+
+def _check_number(node: exp.Expr) -> None:
+    if isinstance(node, exp.Literal) and not node.is_string and not _NUMBER.fullmatch(node.name):
+        raise ProgrammingError(
+            errors.SYNTAX,
+            "A number is not written plainly.",
+            hint="Put spaces around operators.",
+            position=position_of(node),
+        )
 
 
 def position_of(node: exp.Expr) -> Position | None:
