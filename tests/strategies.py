@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import datetime
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import duckdb
 import pyarrow as pa
@@ -204,6 +204,9 @@ _DAYS: Final = (
     *(datetime.date(1, 1, 1), datetime.date(9999, 12, 31), datetime.date(2023, 12, 31), None),
 )
 
+_SHARED: Final = tuple(range(1, 9))
+"""Keys that rows of different people have, so that their parents are not unique."""
+
 _POOLS: Final[dict[str, tuple[Any, ...]]] = {
     "colour": ("red", "green", "it's; -- blue", "RED", "pink", None),
     "hospital": ("Elm", "Oak", "O'Brien", "elm", "Yew", None),
@@ -211,12 +214,13 @@ _POOLS: Final[dict[str, tuple[Any, ...]]] = {
     "region": ("north", "south", "west", None),
     "department": ("cardiology", "oncology", "surgery", "Surgery", "nowhere", None),
     "ward": ("w1", "w2", "w3", None),
+    "test": ("a", "it's", "a\x1fb", None),
     "kind": ("blood", "urine", "hair", None),
     "active": (True, False, None),
     "urgent": (True, False, None),
     "day": _DAYS,
-    "visit_id": (1, 2, 3, 4, 5, 6, 7, 8, None),
-    "lab_id": (1, 2, 3, 4, 5, 6, None),
+    "visit_id": (*_SHARED, None),
+    "lab_id": (*range(1, 13), None),
     "room": (*range(1, 101), 0, -7, 500, None),
 }
 
@@ -275,45 +279,48 @@ def databases(units: int = 7) -> st.SearchStrategy[Database]:
     return st.builds(_database, st.integers(0, 2**32), st.lists(counts, min_size=1, max_size=units))
 
 
-def random_database(seed: int) -> Database:
-    """One database of such kind for each seed."""
+def random_database(seed: int, units: int | None = None) -> Database:
+    """One database of such kind for each seed, of up to seven people or of ``units``."""
     source = random.Random(seed)
-    return _database(seed, [source.choices(_ROW_COUNTS, k=3) for _ in range(source.randint(1, 7))])
+    people = range(source.randint(1, 7) if units is None else units)
+    return _database(seed, [source.choices(_ROW_COUNTS, k=3) for _ in people])
 
 
 def _database(seed: int, counts: list[list[int]]) -> Database:
     source = random.Random(seed)
     rows: dict[str, list[Row]] = {table: [] for table in PRIVATE}
+    visit_ids = (*range(10 * len(counts) + 10), None)
     for unit, (few, many, linked) in enumerate(counts, start=1):
-        rows["members"] += _rows("members", min(few, 1), {"person_id": unit}, source)
-        rows["patients"] += _rows("patients", min(few, 40), {"person_id": unit}, source)
-        rows["visits"] += _rows("visits", many, {"person_id": unit}, source)
-        rows["labs"] += _rows("labs", linked, {}, source)
+        me = {"person_id": (unit,)}
+        visits = (*range(10 * unit, 10 * unit + 10), *_SHARED, None)
+        rows["members"] += _rows("members", min(few, 1), me, source)
+        rows["patients"] += _rows("patients", min(few, 40), me, source)
+        rows["visits"] += _rows("visits", many, {**me, "visit_id": visits}, source)
+        rows["labs"] += _rows("labs", linked, {"visit_id": visit_ids}, source)
         rows["samples"] += _rows("samples", min(linked, 40), {}, source)
     # Rows of nobody: they must never be read.
     for table in ("patients", "visits"):
-        rows[table] += _rows(table, source.choice((0, 1, 30)), {"person_id": None}, source)
+        rows[table] += _rows(table, source.choice((0, 1, 30)), {"person_id": (None,)}, source)
     for table in rows:
         source.shuffle(rows[table])
     return owned(rows)
 
 
-def _rows(table: str, count: int, fixed: dict[str, int | None], source: random.Random) -> list[Row]:
-    columns = [_column(name, kind, count, fixed, source) for name, kind in PRIVATE[table]]
+Pools: TypeAlias = Mapping[str, tuple[Any, ...]]
+
+
+def _rows(table: str, count: int, pools: Pools, source: random.Random) -> list[Row]:
+    columns = [_column(name, kind, count, pools, source) for name, kind in PRIVATE[table]]
     return list(zip(*columns, strict=True))
 
 
-def _column(
-    name: str, kind: pa.DataType, count: int, fixed: dict[str, int | None], source: random.Random
-) -> list[Any]:
+def _column(name: str, kind: pa.DataType, count: int, pools: Pools, source: random.Random) -> list[Any]:
     """One value throughout, a few, or anything: extremes add up only where they are alike."""
-    if name in fixed:
-        return [fixed[name]] * count
-    pool = _POOLS.get(name) or _by_type(kind)
+    pool = pools.get(name) or _POOLS.get(name) or _by_type(kind)
     shape = source.random()
     if shape < 0.4:
         return [source.choice(pool)] * count
-    if shape < 0.6:
+    if shape < 0.6 and len(pool) > 2:
         pool = tuple(source.sample(pool, 2))
     return source.choices(pool, k=count)
 
