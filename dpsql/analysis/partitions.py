@@ -116,10 +116,10 @@ def _key(
             hint="Group by a property that many people share.",
             position=position,
         )
-    if expression.type in (Type.DOUBLE, Type.NULL):
+    if expression.type in (Type.DOUBLE, Type.TIMESTAMP, Type.NULL):
         raise UnsupportedQuery(
             errors.UNSUITABLE_KEY,
-            "A group key is a whole number, a text, a date or a condition, not a double.",
+            f"A group key is a whole number, a text, a date or a condition, not a {expression.type.value}.",
             hint="Group by CASE WHEN ... THEN 'label' END.",
             position=position,
         )

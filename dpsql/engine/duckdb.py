@@ -123,7 +123,10 @@ class DuckDBBackend:
         rows = self._connection.execute(made, program.arguments(cap_key)).fetchall()[0][0]
         try:
             self._connection.register("noise", noise_table(plan, rows, noise))
-            return self._noisy(program)
+            relation = self._noisy(program)
+            if program.threshold is None and any(len(a) != rows for a in relation.arrays.values()):
+                raise ValueError("the noise table and the exact table do not match")
+            return relation
         finally:
             self._connection.unregister("noise")
             self._run("DROP TABLE IF EXISTS exact")

@@ -58,11 +58,18 @@ def _lattice(scale: Fraction, largest: int) -> int:
     return 1 if steps <= 1 else 1 << (steps - 1).bit_length()
 
 
-def gaussian(sensitivities: tuple[Sensitivity, ...], epsilon: Decimal, delta: Decimal) -> JointNoise:
-    """Discrete Gaussian noise: measure j gets deviation l2_j sqrt(k) sigma_1, rounded up."""
+def gaussian(sensitivities: tuple[Sensitivity, ...], epsilon: Decimal, delta: Decimal) -> JointNoise | None:
+    """Discrete Gaussian noise: measure j gets deviation l2_j sqrt(k) sigma_1, rounded up.
+
+    None when a deviation is beyond what is drawn: a coarse lattice with very many cells.
+    """
     one = _sigma_one(epsilon, delta) * math.sqrt(len(sensitivities))
-    parts, losses = zip(*(_gaussian(part, one) for part in sensitivities), strict=True)
-    variance = min(float(noise.mechanism.sigma) for noise in parts) ** 2
+    scaled = [_gaussian(part, one) for part in sensitivities]
+    if any(sigma > 2 * GAUSSIAN_RANGE for sigma, _, _ in scaled):
+        return None
+    parts = tuple(Noise(Gaussian(sigma), lattice) for sigma, lattice, _ in scaled)
+    losses = [loss for _, _, loss in scaled]
+    variance = float(min(sigma for sigma, _, _ in scaled)) ** 2
     mu2 = max(math.fsum(losses) * (1 + 1e-9), MIN_MU2)
     return JointNoise(parts, DiscreteGaussian(mu2, variance * (1 - 1e-12)))
 
@@ -72,10 +79,11 @@ def _sigma_one(epsilon: Decimal, delta: Decimal) -> float:
     return gaussian_sigma(float(epsilon), float(delta))
 
 
-def _gaussian(part: Sensitivity, one: float) -> tuple[Noise, float]:
+def _gaussian(part: Sensitivity, one: float) -> tuple[Fraction, int, float]:
+    """(deviation, lattice, the loss (l2 / deviation)^2) of one measure."""
     l2 = math.sqrt(part.l2_squared)
     lattice = _lattice(Fraction(l2 * one), GAUSSIAN_RANGE)
     if lattice > 1:
         l2 = l2 / lattice + math.sqrt(part.cells)
     sigma = Fraction(math.ceil(l2 * one * (1 + 1e-12) * 1024), 1024)
-    return Noise(Gaussian(sigma), lattice), (l2 / float(sigma)) ** 2
+    return sigma, lattice, (l2 / float(sigma)) ** 2

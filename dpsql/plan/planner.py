@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Final
 
@@ -32,16 +33,28 @@ def plan(analysis: Analysis, price: Price, policy: Policy, analyst: str) -> Plan
     """
     accounts = _accounts(analysis, policy, analyst)
     delta = price.delta if all(budget.delta > 0 for budget in accounts.values()) else ZERO
-    if analysis.threshold is not None and delta == 0:
+    if analysis.threshold is not None:
+        _require_delta(delta, policy)
+    candidates = [_laplace(analysis, price, delta, accounts)]
+    if delta > 0:
+        candidates.extend(_gaussian(analysis, price, delta, accounts))
+    return min(candidates, key=_error)
+
+
+def _require_delta(delta: Decimal, policy: Policy) -> None:
+    if delta == 0:
         raise PolicyRefused(
             errors.PRIVATE_KEYS_NEED_DELTA,
             "The group keys are not public, so groups are shown above a threshold, which needs delta > 0.",
             hint="Give a delta, or group by keys with a domain.",
         )
-    candidates = [_laplace(analysis, price, delta, accounts)]
-    if delta > 0:
-        candidates.append(_gaussian(analysis, price, delta, accounts))
-    return min(candidates, key=_error)
+    if policy.slack_share == 0:
+        raise PolicyRefused(
+            errors.PRIVATE_KEYS_NEED_DELTA,
+            "The group keys are not public, and the accounts of this policy keep no delta for thresholds,"
+            " because every column that can be grouped by has a domain.",
+            hint="Group by the columns themselves, or by a CASE that chooses among constants.",
+        )
 
 
 def _accounts(analysis: Analysis, policy: Policy, analyst: str) -> dict[str, Budget]:
@@ -64,10 +77,14 @@ def _laplace(analysis: Analysis, price: Price, delta: Decimal, accounts: dict[st
     return _assemble(analysis, price, joint, threshold_delta=spent, delta=spent, accounts=accounts)
 
 
-def _gaussian(analysis: Analysis, price: Price, delta: Decimal, accounts: dict[str, Budget]) -> Plan:
+def _gaussian(
+    analysis: Analysis, price: Price, delta: Decimal, accounts: dict[str, Budget]
+) -> Iterator[Plan]:
+    """The Gaussian plan, unless its deviation is beyond what is drawn."""
     spent = delta / 2 if analysis.threshold is not None else ZERO
     joint = gaussian(analysis.sensitivities, price.epsilon, delta - spent)
-    return _assemble(analysis, price, joint, threshold_delta=spent, delta=delta, accounts=accounts)
+    if joint is not None:
+        yield _assemble(analysis, price, joint, threshold_delta=spent, delta=delta, accounts=accounts)
 
 
 def _assemble(
