@@ -248,7 +248,10 @@ def _cast(cast: Cast, environment: Environment) -> Interval | None:
     if not cast.operand.type.numeric or not cast.type.numeric:
         return environment(cast)
     inner = interval(cast.operand, environment)
-    if inner is None or cast.type is Type.DOUBLE:
+    if inner is None:
+        # A whole number of unknown size; the caller may know how many bits its type has.
+        return environment(cast)
+    if cast.type is Type.DOUBLE:
         return inner
     limits = signed(_INTEGERS[cast.target])
     low = max(Fraction(math.floor(inner.lower)), limits.lower)
