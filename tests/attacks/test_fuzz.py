@@ -36,7 +36,6 @@ FOUND: Final = (
     "SELECT wild + 9223372036854775807 AS g, COUNT(*) FROM events GROUP BY 1",
     "SELECT small - 1000000007 - CAST(ratio AS SMALLINT) AS g, COUNT(*) FROM events GROUP BY 1",
     "SELECT GREATEST(CAST(seen AS DATE), born) AS g, COUNT(*) FROM events GROUP BY 1",
-    "SELECT seen, COUNT(*) FROM events GROUP BY seen",
 )
 """Queries that failed once, each in a way of its own."""
 
