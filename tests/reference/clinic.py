@@ -22,7 +22,7 @@ from dpsql.mechanisms import NoiseSource, Sampler
 from dpsql.plan.plan import Plan
 from dpsql.policy.load import load
 from dpsql.policy.model import Policy
-from dpsql.session import Session, open_ledger
+from dpsql.session import Session, Terms, open_ledger
 from dpsql.sql.relation import Query
 
 POLICY: Final = Path(__file__).with_name("clinic.yaml")
@@ -141,6 +141,13 @@ class Database:
         made = Session(self.policy, opened, Shared(self.backend), analyst, noise or Sampler())
         with closing(made) as session:
             yield session
+
+
+def priced(session: Session, sql: str, terms: Terms | None = None) -> Plan:
+    """The plan of a query over people."""
+    plan = session.explain(sql, (), terms)
+    assert isinstance(plan, Plan)
+    return plan
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from dpsql.engine.release import Release
 from dpsql.plan.plan import Measurement, Plan
 from dpsql.session import Session
 from dpsql.sql.expression import Value, columns
-from tests.reference.clinic import SENTINELS, Database
+from tests.reference.clinic import SENTINELS, Database, priced
 
 ANSWERED_AT_LEAST: Final = 54
 """Of the 75 cases that may be answered, as many were when this was written."""
@@ -92,7 +92,7 @@ def outcome(session: Session, case: Case) -> tuple[Outcome, Release | None]:
     paid = () if release.receipt is None else release.receipt.charges
     charges = tuple(f"{c.account} {c.epsilon} {c.delta} {c.event}" for c in paid)
     shown = tuple(f"{c.name} {c.type} {c.exact}" for c in release.columns)
-    keys = public_keys(release) if not paid or fixed_rows(session.explain(case.sql)) else ()
+    keys = public_keys(release) if not paid or fixed_rows(priced(session, case.sql)) else ()
     return Outcome("charged" if paid else "free", "", charges, shown, keys), release
 
 
@@ -181,7 +181,7 @@ def test_no_measurement_has_less_noise_than_the_true_sensitivity_asks_for(case: 
 
 def explained(session: Session, case: Case) -> Plan | None:
     try:
-        return session.explain(case.sql)
+        return priced(session, case.sql)
     except errors.NotSupportedError:
         return None
 
