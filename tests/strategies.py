@@ -360,3 +360,52 @@ def store(folder: Path, database: Database | None = None) -> Policy:
     fill(connection, database or owned({table: [] for table in PRIVATE}))
     connection.close()
     return registry_policy(folder)
+
+
+_NUMERIC: Final = (
+    "charge",
+    "minutes",
+    "weight",
+    "room",
+    "minutes * 2 - room",
+    "ABS(weight)",
+    "room % 7",
+    "-charge",
+)
+_CONDITIONS: Final = (
+    *("urgent", "NOT urgent", "charge > 100", "minutes < 0 OR minutes IS NULL", "note LIKE '%a%'"),
+    *("region = 'north'", "clan IS NULL", "weight / charge > 0", "department IN ('oncology', 'surgery')"),
+    *("day < '2024-06-01'", "room BETWEEN 5 AND 50", "LENGTH(note) = minutes", "COALESCE(note, 'z') > 'b'"),
+)
+_KEYS: Final = (
+    *("department", "region", "clan", "note", "urgent", "room", "room // 10", "MONTH(day)", "DAYOFWEEK(day)"),
+    *(
+        "LEFT(note, 1)",
+        "CASE WHEN charge > 50 THEN 'dear' ELSE 'cheap' END",
+        "region || 'x'",
+        "UPPER(department)",
+    ),
+)
+_JOINS: Final = (
+    *("", "", "", " JOIN wards USING (ward)", " LEFT JOIN wards USING (ward)"),
+    " LEFT JOIN days d ON d.day = visits.day",
+)
+
+
+@st.composite
+def visit_queries(draw: st.DrawFn) -> str:
+    """Queries over visits: any aggregates, keys, conditions and public join together."""
+    condition = st.sampled_from(_CONDITIONS)
+    plain = st.one_of(
+        st.sampled_from(("COUNT(*)", "COUNT(note)", "COUNT(DISTINCT person_id)", "COUNT(urgent)")),
+        st.builds("{}({})".format, st.sampled_from(("SUM", "AVG", "COUNT")), st.sampled_from(_NUMERIC)),
+    )
+    filtered = st.builds("{} FILTER (WHERE {})".format, plain, condition)
+    aggregates = draw(st.lists(st.one_of(plain, filtered), min_size=1, max_size=3))
+    keys = draw(st.lists(st.sampled_from(_KEYS), max_size=2, unique=True))
+    conditions = draw(st.lists(condition, max_size=2))
+    where = f" WHERE {' AND '.join(f'({c})' for c in conditions)}" if conditions else ""
+    by = f" GROUP BY {', '.join(str(n) for n in range(1, len(keys) + 1))}" if keys else ""
+    text = f"SELECT {', '.join([*keys, *aggregates])} FROM visits{draw(st.sampled_from(_JOINS))}{where}{by}"
+    # Two tables have a day.
+    return text.replace("day)", "visits.day)").replace("day <", "visits.day <") if " days " in text else text

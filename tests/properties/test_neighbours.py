@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dpsql.engine.duckdb import DuckDBBackend
 from dpsql.policy.model import Policy
 from tests.properties.neighbours import SHAPES, Case, Laboratory, breaches, case, fine
-from tests.strategies import Database, databases, random_database, store
+from tests.strategies import Database, databases, random_database, store, visit_queries
 
 ALL = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture]
 EVERYDAY = settings(
@@ -76,6 +76,23 @@ def test_one_unit_moves_no_cell_further_than_declared_in_many_databases(
     world: World, shape: str, pair: tuple[Database, int]
 ) -> None:
     check(world, SHAPES[shape], pair)
+
+
+@settings(EVERYDAY, max_examples=40)
+@given(sql=visit_queries(), pair=neighbours())
+def test_one_unit_moves_no_cell_of_any_query_further_than_declared(
+    world: World, sql: str, pair: tuple[Database, int]
+) -> None:
+    check(world, sql, pair)
+
+
+@pytest.mark.slow
+@settings(LONG, max_examples=4000)
+@given(sql=visit_queries(), pair=neighbours())
+def test_one_unit_moves_no_cell_of_many_queries_further_than_declared(
+    world: World, sql: str, pair: tuple[Database, int]
+) -> None:
+    check(world, sql, pair)
 
 
 # --- the oracle sees what it should: each fault is planted, and must be found ---------------------------

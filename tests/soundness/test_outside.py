@@ -111,9 +111,13 @@ def test_a_failed_run_keeps_its_charge(tmp_path: Path) -> None:
     session.close()
 
 
-def test_after_five_failed_runs_an_analyst_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("breaks", ["the engine", "the noise"])
+def test_after_five_failed_runs_an_analyst_is_refused(tmp_path: Path, breaks: str) -> None:
     """Each failure may be a bit of the data: their number is bounded."""
-    session = opened(write(tmp_path, visits=[row("visits", person_id=1)]), noise=Failing())
+    policy = write_parquet(tmp_path, visits=[row("visits", person_id=1)])
+    session = opened(policy, noise=Failing() if breaks == "the noise" else None)
+    if breaks == "the engine":
+        (tmp_path / "files" / "visits.parquet").unlink()
     for bound in range(5):
         failure(session, f"SELECT COUNT(*) FROM visits WHERE charge > {bound}")
 
