@@ -229,6 +229,9 @@ class Renderer:
         return f"CAST({self(expression)} AS DOUBLE)"
 
     def _number(self, call: Call) -> str:
+        if call.function in _DIVISIONS and call.type is Type.INTEGER and _positive(call.arguments[1]):
+            # A divisor of at least 1 leaves the dividend in its own type.
+            return f"({self(call.arguments[0])} {_DIVISIONS[call.function]} {self(call.arguments[1])})"
         if call.type is Type.DOUBLE:
             operands = [self._double(argument) for argument in call.arguments]
         else:
@@ -284,6 +287,10 @@ class Renderer:
             for condition, value in case.branches
         )
         return f"CASE {branches} ELSE {self._as(case.default, case.type)} END"
+
+
+def _positive(expression: Expression) -> bool:
+    return isinstance(expression, Literal) and isinstance(expression.value, int) and expression.value >= 1
 
 
 def clip(value: str, bounds: Interval, *, integer: bool) -> str:
