@@ -134,6 +134,22 @@ def test_a_counted_unit_weighs_one_however_many_rows_it_has(tmp_path: Path) -> N
     session.close()
 
 
+def test_a_group_below_the_minimum_is_dropped_before_noise(tmp_path: Path) -> None:
+    """Noise alone may lift a smaller group over the threshold, whatever the owner's minimum is."""
+    visits = [row("visits", visit_id=unit, person_id=unit) for unit in (1, 2)]
+    labs = [row("labs", visit_id=1, test="rare")] * 3 + [
+        row("labs", visit_id=unit, test="common") for unit in (1, 2)
+    ]
+    session = opened(write(tmp_path, visits=visits, labs=labs))
+    found = case("SELECT test, COUNT(*) FROM labs GROUP BY test", session.policy, session._backend.facts)
+
+    session.close()
+    with duckdb.connect(str(tmp_path / "registry.duckdb"), read_only=True) as database:
+        cells = database.execute(found.program.sql, found.program.arguments(CAP_KEY)).fetchall()
+
+    assert [cell[0] for cell in cells] == ["common"]
+
+
 # --- joins that would have rows of nobody -----------------------------------------------------------------
 
 REFUSED = {
