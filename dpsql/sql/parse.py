@@ -112,6 +112,9 @@ def _statements(text: str) -> list[exp.Expr]:
         ) from None
     except RecursionError:
         raise ProgrammingError(errors.TOO_LARGE, "The query nests too deeply.") from None
+    except (LookupError, AttributeError, TypeError, ValueError):
+        # The parser's own builders trip over calls with too few arguments, such as VAR_MAP().
+        raise ProgrammingError(errors.SYNTAX, "The text does not parse as SQL.") from None
     statements = [statement for statement in parsed if statement is not None]
     if not statements:
         raise ProgrammingError(errors.SYNTAX, "The text holds no statement.")

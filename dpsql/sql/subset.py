@@ -11,7 +11,7 @@ from typing import Final
 from sqlglot import exp
 
 from dpsql import errors
-from dpsql.errors import UnsupportedQuery
+from dpsql.errors import ProgrammingError, UnsupportedQuery
 from dpsql.sql.parse import position_of
 
 _BINARY: Final = frozenset({"this", "expression"})
@@ -147,11 +147,18 @@ def check(tree: exp.Select) -> None:
 
     Raises:
         UnsupportedQuery: with the construct's name and place.
+        ProgrammingError: DP100 when a part of a construct is missing.
     """
     for node in tree.walk():
         allowed = SUPPORTED.get(type(node))
         if allowed is None:
             raise _refusal(node)
+        if node.error_messages():
+            raise ProgrammingError(
+                errors.SYNTAX,
+                f"A part of {_spaced(type(node).__name__)} is missing.",
+                position=position_of(node),
+            )
         for name, value in node.args.items():
             if name not in allowed and value not in (None, False, []):
                 raise _refused_part(node, name, value)

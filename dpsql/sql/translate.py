@@ -172,11 +172,11 @@ class Translator:
     def _part_of_text(self, node: exp.Expr) -> Expression:
         """SUBSTRING, LEFT and RIGHT: an offset beyond the engine's range would fail, so it is a constant."""
         if isinstance(node, exp.Substring):
-            offsets = [node.args["start"], *([node.args["length"]] if node.args.get("length") else [])]
+            offsets = [part for part in (node.args.get("start"), node.args.get("length")) if part is not None]
         else:
             offsets = [node.expression]
         places = [self.expression(offset) for offset in offsets]
-        if not all(
+        if not places or not all(
             isinstance(p, Literal) and isinstance(p.value, int) and abs(p.value) <= 10**6 for p in places
         ):
             raise UnsupportedQuery(
