@@ -268,7 +268,7 @@ class Translator:
     def _measured(self, node: exp.Expr, where: Expression | None, text: str) -> Aggregate:
         position = position_of(node)
         match node:
-            case exp.Count(this=exp.Star()):
+            case exp.Count(this=exp.Star() | None):
                 return Aggregate(AggregateKind.COUNT_ROWS, None, where, Type.INTEGER, text, position)
             case exp.Count(this=exp.Distinct(expressions=[only])):
                 argument = self.expression(only)

@@ -194,6 +194,14 @@ def test_a_text_beside_a_date_is_a_date(hospital: Database) -> None:
     assert query.where.arguments[1] == Literal(datetime.date(2024, 2, 29), Type.DATE)
 
 
+def test_count_without_an_argument_counts_rows_as_in_duckdb(hospital: Database) -> None:
+    short, long = (
+        read(hospital, f"SELECT {item} FROM patients").items[0] for item in ("COUNT()", "COUNT(*)")
+    )
+
+    assert short.expression == long.expression
+
+
 def test_a_grouped_query_is_told_from_a_listing(hospital: Database) -> None:
     assert read(hospital, "SELECT COUNT(*) FROM hospitals").grouped
     assert read(hospital, "SELECT city FROM hospitals GROUP BY city").grouped
