@@ -13,7 +13,7 @@ from dpsql.analysis.analysis import Analysis
 from dpsql.analysis.lineage import Ownership
 from dpsql.engine.render import constant, quote
 from dpsql.policy.model import Policy
-from dpsql.sql.expression import Literal
+from dpsql.sql.expression import Literal, Type
 from dpsql.sql.scope import TYPES
 
 UNIT_COLUMN: Final = '"#unit"'
@@ -40,9 +40,12 @@ def _canonical(analysis: Analysis, policy: Policy, name: str) -> str:
     """The least of a unit's values that is in the column's domain; NULL stands for all others."""
     value = f"t.{quote(name)}"
     domain = dict(analysis.constant_domains).get(name)
+    kind = TYPES[policy.tables[analysis.owner.scan.table].columns[name].type]
+    if domain is None and kind is Type.DOUBLE:
+        # 0.0 and -0.0 tie, and which of them came first would follow other units' rows.
+        return f"MIN(CASE WHEN {value} = 0e0 THEN 0e0 ELSE {value} END)"
     if domain is None:
         return f"MIN({value})"
-    kind = TYPES[policy.tables[analysis.owner.scan.table].columns[name].type]
     listed = ", ".join(constant(Literal(known, kind)) for known in domain if known is not None)
     return f"MIN(CASE WHEN {value} IN ({listed}) THEN {value} END)"
 

@@ -16,10 +16,10 @@ WITH rows AS NOT MATERIALIZED (
   WHERE ("orders"."placed" < DATE '2024-02-01')
   ) WHERE CASE WHEN k1 IN ('new', 'old') THEN TRUE ELSE FALSE END
 ),
-per_unit AS  (
+per_unit AS (
   SELECT unit, k1, COUNT(*) AS n, CASE WHEN COUNT(*) <= 5 THEN 1024 ELSE CAST(5120 // COUNT(*) AS INTEGER) END AS w FROM rows GROUP BY unit, k1
 ),
-cells AS  (
+cells AS (
   SELECT k1, SUM(n * w) AS c1 FROM per_unit GROUP BY k1
 )
 SELECT d.k1, CAST(COALESCE(c1, 0) AS HUGEINT) AS c1

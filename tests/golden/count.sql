@@ -12,10 +12,10 @@ WITH rows AS NOT MATERIALIZED (
   FROM (SELECT t."patient_id" AS "#unit", t."age" FROM "patients" t WHERE t."patient_id" IS NOT NULL) "patients"
   WHERE ("patients"."age" >= 65)
 ),
-per_unit AS  (
+per_unit AS (
   SELECT unit, COUNT(*) AS n, CASE WHEN COUNT(*) <= 1 THEN 1024 ELSE CAST(1024 // COUNT(*) AS INTEGER) END AS w FROM rows GROUP BY unit
 ),
-cells AS  (
+cells AS (
   SELECT SUM(n * w) AS c1 FROM per_unit
 )
 SELECT CAST(COALESCE(c1, 0) AS HUGEINT) AS c1

@@ -19,14 +19,14 @@ bits AS MATERIALIZED (
 masks AS MATERIALIZED (
   SELECT unit, BIT_OR(bit) AS mask FROM rows JOIN bits USING (k1) GROUP BY unit
 ),
-heavy AS  (
+heavy AS (
   SELECT unit, k1 FROM masks JOIN bits ON mask & bit <> 0 WHERE BIT_COUNT(mask) > 3
 ),
-capped AS  (
+capped AS (
   SELECT * FROM heavy
   QUALIFY ROW_NUMBER() OVER (PARTITION BY unit ORDER BY MD5(CONCAT($cap_key, chr(31), CAST(unit AS VARCHAR), chr(31), COALESCE('v' || CAST(k1 AS VARCHAR), 'n'))), k1) <= 3
 ),
-counted AS  (
+counted AS (
   SELECT k1, SUM(n) * 1024 AS c1 FROM (
     SELECT k1, n FROM (SELECT mask, COUNT(*) AS n FROM masks WHERE BIT_COUNT(mask) <= 3 GROUP BY mask) JOIN bits ON mask & bit <> 0
     UNION ALL SELECT k1, 1 FROM capped

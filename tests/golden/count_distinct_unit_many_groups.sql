@@ -13,14 +13,14 @@ WITH rows AS NOT MATERIALIZED (
   FROM (SELECT t."patient_id" AS "#unit", t."day", t."charge" FROM "visits" t WHERE t."patient_id" IS NOT NULL) "visits"
   ) WHERE k1 BETWEEN DATE '2024-01-01' AND DATE '2024-12-31'
 ),
-pairs AS  (
+pairs AS (
   SELECT unit, k1, COUNT(v1) AS s1 FROM rows GROUP BY unit, k1
 ),
-capped AS  (
+capped AS (
   SELECT * FROM pairs
   QUALIFY ROW_NUMBER() OVER (PARTITION BY unit ORDER BY MD5(CONCAT($cap_key, chr(31), CAST(unit AS VARCHAR), chr(31), COALESCE('v' || CAST(k1 AS VARCHAR), 'n'))), k1) <= 20
 ),
-counted AS  (
+counted AS (
   SELECT k1, COUNT(CASE WHEN s1 > 0 THEN 1 END) * 1024 AS c1 FROM capped GROUP BY k1
 )
 SELECT d.k1, CAST(COALESCE(c1, 0) AS HUGEINT) AS c1

@@ -15,7 +15,7 @@ WITH rows AS NOT MATERIALIZED (
   SELECT "members"."#unit" AS unit, CAST(CASE WHEN "members"."age" > 99 THEN 99 WHEN "members"."age" < 18 THEN 18 ELSE "members"."age" END AS INTEGER) AS v2, (CAST(CASE WHEN "members"."age" > 99 THEN 99 WHEN "members"."age" < 18 THEN 18 ELSE "members"."age" END AS INTEGER) - (58)) AS v3
   FROM (SELECT t."member" AS "#unit", t."age" FROM "members" t WHERE t."member" IS NOT NULL) "members"
 ),
-cells AS  (
+cells AS (
   SELECT COUNT(*) * 1024 AS c1, SUM(v2) * 1024 AS c2, SUM(v3) * 1024 AS c3 FROM rows
 )
 SELECT CAST(COALESCE(c1, 0) AS HUGEINT) AS c1, CAST(COALESCE(c2, 0) AS HUGEINT) AS c2, CAST(COALESCE(c3, 0) AS HUGEINT) AS c3

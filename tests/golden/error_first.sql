@@ -14,10 +14,10 @@ WITH rows AS NOT MATERIALIZED (
   FROM (SELECT t."patient_id" AS "#unit", f."sex" FROM "patients" t JOIN (SELECT t."patient_id" AS unit, MIN(CASE WHEN t."sex" IN ('F', 'M', 'X') THEN t."sex" END) AS "sex" FROM "patients" t WHERE t."patient_id" IS NOT NULL GROUP BY 1) f ON f.unit = t."patient_id") "patients"
   ) WHERE CASE WHEN k1 IN ('F', 'M', 'X') THEN TRUE ELSE FALSE END
 ),
-per_unit AS  (
+per_unit AS (
   SELECT unit, k1, COUNT(*) AS n, CASE WHEN COUNT(*) <= 1 THEN 1024 ELSE CAST(1024 // COUNT(*) AS INTEGER) END AS w FROM rows GROUP BY unit, k1
 ),
-cells AS  (
+cells AS (
   SELECT k1, SUM(n * w) AS c1 FROM per_unit GROUP BY k1
 )
 SELECT d.k1, CAST(COALESCE(c1, 0) AS HUGEINT) AS c1

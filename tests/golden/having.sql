@@ -14,10 +14,10 @@ WITH rows AS NOT MATERIALIZED (
   FROM (SELECT t."patient_id" AS "#unit", t."cost", f."hospital" FROM "patients" t JOIN (SELECT t."patient_id" AS unit, MIN(CASE WHEN t."hospital" IN ('Alder', 'Birch', 'Cedar', 'Dogwood', 'Elm') THEN t."hospital" END) AS "hospital" FROM "patients" t WHERE t."patient_id" IS NOT NULL GROUP BY 1) f ON f.unit = t."patient_id") "patients"
   ) WHERE CASE WHEN k1 IN ('Alder', 'Birch', 'Cedar', 'Dogwood', 'Elm') THEN TRUE ELSE FALSE END
 ),
-per_unit AS  (
+per_unit AS (
   SELECT unit, k1, COUNT(*) AS n, SUM(v2) AS s2, CASE WHEN COUNT(*) <= 1 THEN 1024 ELSE CAST(1024 // COUNT(*) AS INTEGER) END AS w FROM rows GROUP BY unit, k1
 ),
-cells AS  (
+cells AS (
   SELECT k1, SUM(n * w) AS c1, SUM(s2 * w) AS c2 FROM per_unit GROUP BY k1
 )
 SELECT d.k1, CAST(COALESCE(c1, 0) AS HUGEINT) AS c1, CAST(COALESCE(c2, 0) AS HUGEINT) // 8 AS c2

@@ -19,10 +19,10 @@ WITH rows AS NOT MATERIALIZED (
 groups AS MATERIALIZED (
   SELECT unit, k1, COUNT(*) AS n FROM rows GROUP BY unit, k1
 ),
-weights AS  (
+weights AS (
   SELECT unit, CASE WHEN SUM(n) <= 2 THEN 1024 ELSE CAST(2048 // SUM(n) AS INTEGER) END AS w FROM groups GROUP BY unit
 ),
-weighted AS  (
+weighted AS (
   SELECT k1, SUM(n * w) AS c1 FROM groups JOIN weights USING (unit) GROUP BY k1
 )
 SELECT d.k1, CAST(COALESCE(c1, 0) AS HUGEINT) AS c1

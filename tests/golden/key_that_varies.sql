@@ -15,10 +15,10 @@ WITH rows AS NOT MATERIALIZED (
   FROM (SELECT t."patient_id" AS "#unit", t."department", t."charge" FROM "visits" t WHERE t."patient_id" IS NOT NULL) "visits"
   ) WHERE CASE WHEN k1 IN ('cardiology', 'emergency', 'oncology', 'pediatrics', 'radiology', 'surgery') THEN TRUE ELSE FALSE END
 ),
-weights AS  (
+weights AS (
   SELECT unit, CASE WHEN COUNT(*) <= 20 THEN 1024 ELSE CAST(20480 // COUNT(*) AS INTEGER) END AS w FROM rows GROUP BY unit
 ),
-weighted AS  (
+weighted AS (
   SELECT k1, SUM(w) AS c1, SUM(v2 * w) AS c2, SUM(CASE WHEN v3 IS NOT NULL THEN w END) AS c3 FROM rows JOIN weights USING (unit) GROUP BY k1
 )
 SELECT d.k1, CAST(COALESCE(c1, 0) AS HUGEINT) AS c1, CAST(COALESCE(c2, 0) AS HUGEINT) // 16 AS c2, CAST(COALESCE(c3, 0) AS HUGEINT) AS c3

@@ -13,10 +13,10 @@ WITH rows AS NOT MATERIALIZED (
   FROM (SELECT t."patient_id" AS "#unit", t."age" FROM "patients" t WHERE t."patient_id" IS NOT NULL) "patients"
   ) WHERE CASE WHEN k1 IN ('adult', 'child', 'senior') THEN TRUE ELSE FALSE END
 ),
-weights AS  (
+weights AS (
   SELECT unit, CASE WHEN COUNT(*) <= 1 THEN 1024 ELSE CAST(1024 // COUNT(*) AS INTEGER) END AS w FROM rows GROUP BY unit
 ),
-weighted AS  (
+weighted AS (
   SELECT k1, SUM(w) AS c1 FROM rows JOIN weights USING (unit) GROUP BY k1
 )
 SELECT d.k1, CAST(COALESCE(c1, 0) AS HUGEINT) AS c1

@@ -14,10 +14,10 @@ WITH rows AS NOT MATERIALIZED (
   WHERE ("patients"."diagnosis" IN ('flu', 'asthma'))
   ) WHERE CASE WHEN k1 IN ('asthma', 'flu') THEN TRUE ELSE FALSE END
 ),
-weights AS  (
+weights AS (
   SELECT unit, CASE WHEN COUNT(*) <= 1 THEN 1024 ELSE CAST(1024 // COUNT(*) AS INTEGER) END AS w FROM rows GROUP BY unit
 ),
-weighted AS  (
+weighted AS (
   SELECT k1, SUM(w) AS c1 FROM rows JOIN weights USING (unit) GROUP BY k1
 )
 SELECT d.k1, CAST(COALESCE(c1, 0) AS HUGEINT) AS c1

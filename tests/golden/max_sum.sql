@@ -14,10 +14,10 @@ WITH rows AS NOT MATERIALIZED (
   SELECT "orders"."#unit" AS unit, CAST(FLOOR((CASE WHEN "orders"."amount" > 1000.0e0 THEN 1000.0e0 WHEN "orders"."amount" < 0.0e0 THEN 0.0e0 ELSE "orders"."amount" END) * 1024.0e0 + 0.5e0) AS BIGINT) AS v1, ABS(CAST(FLOOR((CASE WHEN "orders"."amount" > 1000.0e0 THEN 1000.0e0 WHEN "orders"."amount" < 0.0e0 THEN 0.0e0 ELSE "orders"."amount" END) * 1024.0e0 + 0.5e0) AS BIGINT)) AS a1
   FROM (SELECT t."member" AS "#unit", t."amount" FROM "orders" t WHERE t."member" IS NOT NULL) "orders"
 ),
-per_unit AS  (
+per_unit AS (
   SELECT unit, COUNT(*) AS n, SUM(v1) AS s1, SUM(a1) AS a1, LEAST(CASE WHEN COUNT(*) <= 5 THEN 1024 ELSE CAST(5120 // COUNT(*) AS INTEGER) END, CASE WHEN COALESCE(SUM(a1), 0) <= 1536000 THEN 1024 ELSE CAST(1572864000 // COALESCE(SUM(a1), 0) AS INTEGER) END) AS w FROM rows GROUP BY unit
 ),
-cells AS  (
+cells AS (
   SELECT SUM(s1 * w) AS c1, SUM(n * w) AS c2 FROM per_unit
 )
 SELECT CAST(COALESCE(c1, 0) AS HUGEINT) AS c1, CAST(COALESCE(c2, 0) AS HUGEINT) AS c2

@@ -17,17 +17,17 @@ WITH rows AS NOT MATERIALIZED (
   FROM (SELECT t."member" AS "#unit", t."channel", t."tag", t."amount" FROM "orders" t WHERE t."member" IS NOT NULL) "orders"
   ) WHERE (CASE WHEN k1 IN ('shop', 'web') THEN TRUE ELSE FALSE END OR k1 IS NULL)
 ),
-groups AS  (
+groups AS (
   SELECT unit, k1, k2, COUNT(*) AS n, SUM(v1) AS s1, SUM(a1) AS a1 FROM rows GROUP BY unit, k1, k2
 ),
 capped AS MATERIALIZED (
   SELECT * FROM groups
   QUALIFY ROW_NUMBER() OVER (PARTITION BY unit ORDER BY MD5(CONCAT($cap_key, chr(31), CAST(unit AS VARCHAR), chr(31), COALESCE('v' || CAST(k1 AS VARCHAR), 'n'), chr(31), COALESCE('v' || CAST(k2 AS VARCHAR), 'n'))), k1, k2) <= 5
 ),
-weights AS  (
+weights AS (
   SELECT unit, LEAST(CASE WHEN SUM(n) <= 5 THEN 1024 ELSE CAST(5120 // SUM(n) AS INTEGER) END, CASE WHEN COALESCE(SUM(a1), 0) <= 1536000 THEN 1024 ELSE CAST(1572864000 // COALESCE(SUM(a1), 0) AS INTEGER) END) AS w FROM capped GROUP BY unit
 ),
-cells AS  (
+cells AS (
   SELECT k1, k2, SUM(s1 * w) AS c1, COUNT(*) * 1024 AS c2 FROM capped JOIN weights USING (unit) GROUP BY k1, k2
 )
 SELECT k1, k2, CAST(COALESCE(c1, 0) AS HUGEINT) AS c1, CAST(COALESCE(c2, 0) AS HUGEINT) AS c2

@@ -15,10 +15,10 @@ WITH rows AS NOT MATERIALIZED (
   FROM (SELECT t."member" AS "#unit", t."channel", t."amount" FROM "orders" t WHERE t."member" IS NOT NULL) "orders"
   ) WHERE (CASE WHEN k1 IN ('shop', 'web') THEN TRUE ELSE FALSE END OR k1 IS NULL) AND CASE WHEN k2 IN (FALSE, TRUE) THEN TRUE ELSE FALSE END
 ),
-weights AS  (
+weights AS (
   SELECT unit, CASE WHEN COUNT(*) <= 5 THEN 1024 ELSE CAST(5120 // COUNT(*) AS INTEGER) END AS w FROM rows GROUP BY unit
 ),
-weighted AS  (
+weighted AS (
   SELECT k1, k2, SUM(w) AS c1 FROM rows JOIN weights USING (unit) GROUP BY k1, k2
 )
 SELECT d.k1, d.k2, CAST(COALESCE(c1, 0) AS HUGEINT) AS c1

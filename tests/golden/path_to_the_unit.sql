@@ -20,10 +20,10 @@ WITH rows AS NOT MATERIALIZED (
 groups AS MATERIALIZED (
   SELECT unit, k1, COUNT(*) AS n, SUM(v1) AS s1 FROM rows GROUP BY unit, k1
 ),
-weights AS  (
+weights AS (
   SELECT unit, CASE WHEN SUM(n) <= 10 THEN 1024 ELSE CAST(10240 // SUM(n) AS INTEGER) END AS w FROM groups GROUP BY unit
 ),
-weighted AS  (
+weighted AS (
   SELECT k1, SUM(s1 * w) AS c1, SUM(n * w) AS c2 FROM groups JOIN weights USING (unit) GROUP BY k1
 )
 SELECT d.k1, CAST(COALESCE(c1, 0) AS HUGEINT) AS c1, CAST(COALESCE(c2, 0) AS HUGEINT) AS c2

@@ -16,17 +16,17 @@ WITH rows AS NOT MATERIALIZED (
   FROM (SELECT t."member" AS "#unit", t."tag", t."amount" FROM "orders" t WHERE t."member" IS NOT NULL) "orders"
   WHERE ("orders"."amount" > 10.0e0)
 ),
-groups AS  (
+groups AS (
   SELECT unit, k1, COUNT(*) AS n FROM rows GROUP BY unit, k1
 ),
 capped AS MATERIALIZED (
   SELECT * FROM groups
   QUALIFY ROW_NUMBER() OVER (PARTITION BY unit ORDER BY MD5(CONCAT($cap_key, chr(31), CAST(unit AS VARCHAR), chr(31), COALESCE('v' || CAST(k1 AS VARCHAR), 'n'))), k1) <= 2
 ),
-weights AS  (
+weights AS (
   SELECT unit, CASE WHEN SUM(n) <= 5 THEN 1024 ELSE CAST(5120 // SUM(n) AS INTEGER) END AS w FROM capped GROUP BY unit
 ),
-cells AS  (
+cells AS (
   SELECT k1, SUM(n * w) AS c1, COUNT(*) * 1024 AS c2 FROM capped JOIN weights USING (unit) GROUP BY k1
 )
 SELECT k1, CAST(COALESCE(c1, 0) AS HUGEINT) AS c1, CAST(COALESCE(c2, 0) AS HUGEINT) AS c2

@@ -17,7 +17,7 @@ WITH rows AS NOT MATERIALIZED (
   FROM (SELECT t."member" AS "#unit", t."region", t."age" FROM "members" t WHERE t."member" IS NOT NULL) "members"
   ) WHERE CASE WHEN k1 IN ('east', 'north', 'south') THEN TRUE ELSE FALSE END
 ),
-cells AS  (
+cells AS (
   SELECT k1, COUNT(*) * 1024 AS c1, SUM(v2) * 1024 AS c2 FROM rows GROUP BY k1
 )
 SELECT d.k1, CAST(COALESCE(c1, 0) AS HUGEINT) AS c1, CAST(COALESCE(c2, 0) AS HUGEINT) AS c2
