@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from hypothesis import strategies as st
@@ -180,3 +181,18 @@ _WORDS: Final = [*_SYNTAX.split(), "\t", "\n", "\0", "é", "\ud800", "😀"]
 
 TEXTS_NEAR_SQL: Final = st.lists(st.sampled_from(_WORDS), max_size=25).map(" ".join)
 ANY_TEXT: Final = st.text(max_size=200)
+
+
+_WORD: Final = re.compile(r"\w+|'[^']*'|\s+|.", re.DOTALL)
+
+
+@st.composite
+def damaged(draw: st.DrawFn, known: list[str]) -> str:
+    """A known query after a few accidents to its words."""
+    words = _WORD.findall(draw(st.sampled_from(known)))
+    for _ in range(draw(st.integers(1, 3))):
+        place = draw(st.integers(0, len(words)))
+        other = _WORD.findall(draw(st.sampled_from(known)))
+        piece = other[draw(st.integers(0, len(other))) :][: draw(st.integers(0, 4))]
+        words[place : place + draw(st.integers(0, 2))] = piece
+    return "".join(words)
