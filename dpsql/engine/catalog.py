@@ -92,6 +92,10 @@ class Catalog:
         if collated and wanted is Type.TEXT:
             # A collation that folds letters would make one unit, or one group, of two.
             converted = f'{converted} COLLATE "binary"'
+        if table.public and wanted in (Type.DATE, Type.TIMESTAMP):
+            # Public rows are fetched, and Python has no day outside these years.
+            held = f"{converted} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'"
+            converted = f"CASE WHEN {held} THEN {converted} END"
         return f"{converted} AS {quote(column.name)}"
 
 

@@ -46,7 +46,7 @@ tables:
 TABLES: Final = """
 CREATE TABLE places(place VARCHAR, size INTEGER, opened DATE, rate DOUBLE);
 INSERT INTO places VALUES
-    ('oak', 3, '2000-02-29', 0.5), ('it''s', -3, '1999-12-31', -1e308), ('', NULL, NULL, 'nan');
+    ('oak', 3, '2000-02-29', 0.5), ('it''s', -3, '1999-12-31', -1e308), ('', NULL, 'infinity', 'nan');
 CREATE TABLE events(
     person VARCHAR, small BIGINT, large BIGINT, wild BIGINT, ratio DOUBLE, free DOUBLE, label VARCHAR,
     place VARCHAR, note VARCHAR, born DATE, seen TIMESTAMP, flag BOOLEAN);

@@ -68,6 +68,13 @@ def test_a_query_that_failed_once_is_answered(database: Database, sql: str) -> N
     assert answered(database, sql)
 
 
+def test_a_public_day_that_no_calendar_holds_reads_as_null(database: Database) -> None:
+    with database.session() as session:
+        rows = session.answer("SELECT opened, COUNT(*) FROM places GROUP BY opened ORDER BY 1").rows
+
+    assert [day and day.isoformat() for day, _ in rows] == ["1999-12-31", "2000-02-29", None]  # type: ignore[union-attr]
+
+
 @QUICK
 @given(sql=queries())
 def test_no_query_over_the_worst_rows_fails(database: Database, sql: str) -> None:
