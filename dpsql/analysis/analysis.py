@@ -43,11 +43,6 @@ class Analysis:
         certain = self.owner.single and self.rows.fanout == 1
         return not certain or any(measure.limit is not None for measure in self.measures)
 
-    @property
-    def capped(self) -> bool:
-        """Whether the groups of all measures are capped, which private keys require."""
-        return not self.partitioning.public
-
 
 def analyse(query: Query, policy: Policy, facts: Facts) -> Analysis:
     """Take a query over one private table apart.

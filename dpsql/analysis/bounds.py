@@ -88,15 +88,6 @@ def interval(expression: Expression, environment: Environment) -> Interval | Non
             assert_never(unreachable)
 
 
-def width(expression: Expression) -> Interval:
-    """The range of an integer expression over whatever the columns may hold.
-
-    An integer column holds 63 bits and a sign; the result decides the type of the arithmetic.
-    """
-    found = interval(expression, lambda part: signed(63) if part.type is Type.INTEGER else None)
-    return signed(63) if found is None else found
-
-
 def _union(values: list[Expression], environment: Environment) -> Interval | None:
     known = [value for value in values if value.type is not Type.NULL]
     found = [interval(value, environment) for value in known]

@@ -106,3 +106,24 @@ def test_max_sum_bounds_a_sum_below_rows_times_the_largest_value(shop: Database)
 def test_a_source_that_hangs_on_nothing_is_refused(shop: Database, source: str) -> None:
     with pytest.raises(errors.UnsupportedQuery):
         analysed(shop, f"SELECT COUNT(*) FROM {source}")
+
+
+def test_joins_that_repeat_a_row_too_often_are_refused(shop: Database) -> None:
+    """A weight is computed in 63 bits."""
+    joins = " ".join(f"JOIN regions r{n} ON m.region = r{n}.region" for n in range(32))
+
+    with pytest.raises(errors.UnsupportedQuery) as refusal:
+        analysed(shop, f"SELECT COUNT(*) FROM members m {joins}")
+
+    assert refusal.value.code is errors.UNBOUNDED
+
+
+def test_the_parts_of_an_unknown_day_are_public(shop: Database) -> None:
+    """`placed` may hold any day outside its domain; a month is one of twelve all the same."""
+    sql = "SELECT EXTRACT({} FROM TRY_CAST(tag AS DATE)) AS part, COUNT(*) FROM orders GROUP BY part"
+    sizes = {
+        part: analysed(shop, sql.format(part)).partitioning.cells for part in ("month", "dow", "week", "doy")
+    }
+
+    assert sizes == {"month": 12, "dow": 7, "week": 53, "doy": 366}
+    assert analysed(shop, sql.format("year")).partitioning.cells is None

@@ -194,6 +194,57 @@ def test_a_text_beside_a_date_is_a_date(hospital: Database) -> None:
     assert query.where.arguments[1] == Literal(datetime.date(2024, 2, 29), Type.DATE)
 
 
+@pytest.mark.parametrize(
+    ("condition", "same"),
+    [
+        ("(age > 3) IS TRUE", "(age > 3) IS NOT DISTINCT FROM TRUE"),
+        ("(age > 3) IS NOT FALSE", "(age > 3) IS DISTINCT FROM FALSE"),
+        ("age BETWEEN 1 AND 5", "age >= 1 AND age <= 5"),
+        ("age NOT IN (1, 2)", "NOT age IN (1, 2)"),
+        ("sex NOT LIKE 'F%'", "NOT sex LIKE 'F%'"),
+        ("IF(age > 3, TRUE, FALSE)", "CASE WHEN age > 3 THEN TRUE ELSE FALSE END"),
+        ("age != 3", "age <> 3"),
+        ("age = -3", "age = - 3"),
+    ],
+)
+def test_one_condition_has_two_spellings(hospital: Database, condition: str, same: str) -> None:
+    first, second = (
+        read(hospital, f"SELECT COUNT(*) FROM patients WHERE {c}").where for c in (condition, same)
+    )
+
+    assert first == second
+
+
+def test_a_day_is_truncated_by_a_cast(hospital: Database) -> None:
+    first, second = (
+        read(hospital, f"SELECT COUNT({e}) FROM visits").items[0].expression
+        for e in ("DATE_TRUNC('day', day)", "CAST(day AS DATE)")
+    )
+
+    assert first == second
+
+
+@pytest.mark.parametrize(
+    ("item", "code"),
+    [
+        ("CASE WHEN age > 3 THEN 1 ELSE 'x' END", "DP104"),
+        ("LOWER(sex) FILTER (WHERE age > 3)", "DP201"),
+        ("DATE_TRUNC('century', DATE '2024-01-01')", "DP201"),
+        ("EXTRACT(epoch FROM DATE '2024-01-01')", "DP201"),
+        ("ROUND(cost, age)", "DP201"),
+        ("ROUND(cost, 16)", "DP201"),
+        ("CAST(sex AS INTEGER)", "DP205"),
+        ("CAST(cost AS DATE)", "DP104"),
+        ("age IN ()", "DP201"),
+        ("age IS 3", "DP201"),
+        ("SUBSTRING(sex, age)", "DP201"),
+        ("sex LIKE 'a\\'", "DP201"),
+    ],
+)
+def test_what_has_no_safe_meaning_is_refused(hospital: Database, item: str, code: str) -> None:
+    assert refusal(hospital, f"SELECT COUNT({item}) FROM patients").code.name == code
+
+
 def test_count_without_an_argument_counts_rows_as_in_duckdb(hospital: Database) -> None:
     short, long = (
         read(hospital, f"SELECT {item} FROM patients").items[0] for item in ("COUNT()", "COUNT(*)")
