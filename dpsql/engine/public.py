@@ -40,6 +40,8 @@ from dpsql.sql.resolve import over_keys
 from dpsql.sql.scope import TYPES
 
 TIME_LIMIT: Final = 30_000
+MAX_BOUND: Final = 1_000
+"""So many programs are remembered to bind; the tables of a session do not change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,7 @@ class PublicFacts:
         self._binder.execute("PRAGMA disable_optimizer")
         self._connection.execute(f"SET max_execution_time={TIME_LIMIT}")
         self._connection.execute("SET lock_configuration=true")
+        self._bound: set[str] = set()
         self._domains: dict[object, tuple[Value, ...]] = {}
         self._digest = self._hash()
 
@@ -163,6 +166,8 @@ class PublicFacts:
             InternalError: when it does not bind; nothing has been charged.
         """
         with self._lock:
+            if program.sql in self._bound:
+                return
             try:
                 self._binder.execute(f"PREPARE bound AS {program.sql}").fetchall()
                 self._binder.execute("DEALLOCATE bound").fetchall()
@@ -170,6 +175,8 @@ class PublicFacts:
                 raise InternalError(
                     errors.REWRITE, "The rewritten query does not bind; nothing was charged."
                 ) from None
+            if len(self._bound) < MAX_BOUND:
+                self._bound.add(program.sql)
 
     def select(self, query: Query) -> tuple[Query, Relation]:
         """The rows or groups of a query over public tables, and what is left to do with them.
