@@ -6,29 +6,17 @@ speed; docs/proofs/rewrite.md proves that a unit moves them by no more than the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from dpsql.analysis.aggregates import Measure, MeasureKind
 from dpsql.analysis.analysis import Analysis
 from dpsql.analysis.sensitivity import UNIT
+from dpsql.engine.clause import Clause
 from dpsql.engine.domain import bits
 
 SEPARATOR: Final = "chr(31)"
 MASK_VALUES: Final = 62
 """So many public groups fit one bit each into a whole number."""
-
-
-@dataclass(frozen=True, slots=True)
-class Clause:
-    """One named step of the statement: `name AS [MATERIALIZED] (body)`."""
-
-    name: str
-    body: str
-    hint: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.name} AS {self.hint}{' ' if self.hint else ''}(\n{self.body}\n)"
 
 
 class CellWriter:
@@ -131,8 +119,14 @@ class CellWriter:
         cells = [self._row_sum(number, self._measures[number - 1]) for number in numbers]
         return [
             Clause("weights", weights),
-            Clause("weighted", self._grouped(cells, "rows JOIN weights USING (unit)")),
+            Clause("weighted", self._grouped(cells, f"{self._unfiltered} JOIN weights USING (unit)")),
         ]
+
+    @property
+    def _unfiltered(self) -> str:
+        """The rows before those of no public group are dropped, for steps that drop them by a join on keys."""
+        keys = self._analysis.partitioning.keys
+        return "rows" if all(key.domain is None for key in keys) else "joined"
 
     def _row_sum(self, number: int, measure: Measure) -> str:
         if measure.kind is MeasureKind.SUM:
@@ -170,7 +164,9 @@ class CellWriter:
 
     def _masks(self, number: int) -> list[Clause]:
         key = self._analysis.partitioning.keys[0]
-        masks = "  SELECT unit, BIT_OR(bit) AS mask FROM rows JOIN bits USING (k1) GROUP BY unit"
+        masks = (
+            f"  SELECT unit, BIT_OR(bit) AS mask FROM {self._unfiltered} JOIN bits USING (k1) GROUP BY unit"
+        )
         light = f"SELECT mask, COUNT(*) AS n FROM masks WHERE BIT_COUNT(mask) <= {self._most} GROUP BY mask"
         heavy = (
             f"SELECT unit, k1 FROM masks JOIN bits ON mask & bit <> 0 WHERE BIT_COUNT(mask) > {self._most}"

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dpsql import errors
 from dpsql.engine.catalog import Catalog
-from dpsql.engine.noise import noise_table
+from dpsql.engine.noise import cell_type, in_unit, noise_table
 from dpsql.engine.postprocess import SETTINGS
 from dpsql.engine.public import PublicFacts, public_sql
 from dpsql.engine.release import Relation
@@ -37,6 +37,8 @@ LOG: Final = logging.getLogger("dpsql.operator")
 LOCKED: Final[dict[str, str | bool | int | float | list[str]]] = {
     "lock_configuration": "true",
     "perfect_ht_threshold": 20,
+    # Every unit that has a row has a weight: filtering rows by the units of the join drops none.
+    "disabled_optimizers": "join_filter_pushdown",
 }
 
 _READERS: Final = {
@@ -127,22 +129,31 @@ class DuckDBBackend:
         rows = self._connection.execute(made, program.arguments(cap_key)).fetchall()[0][0]
         try:
             self._connection.register("noise", noise_table(plan, rows, noise))
-            relation = self._noisy(program)
-            if program.threshold is None and any(len(a) != rows for a in relation.arrays.values()):
+            fetched = self._noisy(plan, program)
+            if program.threshold is None and any(len(array) != rows for array in fetched.values()):
                 raise ValueError("the noise table and the exact table do not match")
-            return relation
+            return _relation(plan, program, fetched)
         finally:
             self._connection.unregister("noise")
             self._run("DROP TABLE IF EXISTS exact")
 
-    def _noisy(self, program: Program) -> Relation:
-        types = {key.name: key.expression.type for key in program.keys}
-        types |= {name: kind for name, _, kind in program.released}
+    def _noisy(self, plan: Plan, program: Program) -> dict[str, NDArray[Any]]:
+        """The sums of exact cells and noise, and the keys of the groups that may be shown."""
         keys = [f"CAST({key.name} AS {SQL_TYPES[key.expression.type]}) AS {key.name}" for key in program.keys]
-        cells = [f"{value} AS {name}" for name, value, _ in program.released]
+        numbers = range(1, len(plan.measurements) + 1)
+        cells = [f"CAST(c{number} + z{number} AS DOUBLE) AS m{number}" for number in numbers]
         shown = "" if program.threshold is None else f" WHERE {program.threshold}"
         sql = f"SELECT {', '.join([*keys, *cells])} FROM exact JOIN noise ON exact.rowid = noise.i{shown}"
-        return Relation(types, self._fetch(f"{sql} ORDER BY exact.rowid"))
+        return self._fetch(f"{sql} ORDER BY exact.rowid")
+
+
+def _relation(plan: Plan, program: Program, fetched: Mapping[str, NDArray[Any]]) -> Relation:
+    types = {key.name: key.expression.type for key in program.keys}
+    arrays = {key.name: fetched[key.name] for key in program.keys}
+    for number, part in enumerate(plan.measurements, start=1):
+        types[f"m{number}"] = cell_type(part)
+        arrays[f"m{number}"] = in_unit(part, fetched[f"m{number}"])
+    return Relation(types, arrays)
 
 
 def _connect(source: Path) -> duckdb.DuckDBPyConnection:
@@ -175,7 +186,7 @@ def _connect_folder(folder: Path) -> duckdb.DuckDBPyConnection:
         rows = f"SELECT * FROM {_READERS[path.suffix.lower()].format(text(str(path)))}"
         connection.execute(f"CREATE VIEW {quote(path.stem)} AS {rows}").fetchall()
     for setting, value in reversed(LOCKED.items()):
-        connection.execute(f"SET {setting}={value}").fetchall()
+        connection.execute(f"SET {setting}='{value}'").fetchall()
     return connection
 
 

@@ -10,19 +10,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Final
 
-from dpsql.analysis.aggregates import Measure
 from dpsql.analysis.partitions import Key
 from dpsql.analysis.sensitivity import UNIT
-from dpsql.engine.cells import CellWriter, Clause
+from dpsql.engine.cells import CellWriter
 from dpsql.engine.domain import relation
-from dpsql.engine.render import double
 from dpsql.engine.rows import RowWriter
 from dpsql.plan.plan import Plan
 from dpsql.policy.model import Policy
-from dpsql.sql.expression import Type, Value
+from dpsql.sql.expression import Value
 
 _QUOTED: Final = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
 _PARAMETER: Final = re.compile(r"\$(cap_key|d\d+)\b")
@@ -30,17 +27,16 @@ _PARAMETER: Final = re.compile(r"\$(cap_key|d\d+)\b")
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """The statement that computes a plan's exact cells, and how its noisy cells are read.
+    """The statement that computes a plan's exact cells, and which noisy cells may leave.
 
     ``sql`` gives one row per group, ordered by key, with columns k1.. and c1..; it names its parameters
-    ($cap_key and $d1.., the public values of the keys). ``released`` are the expressions over a cell plus
-    its noise that leave the database.
+    ($cap_key and $d1.., the public values of the keys). ``threshold`` is the condition on a noisy count that
+    shows a private group.
     """
 
     sql: str
     parameters: Mapping[str, tuple[Value, ...]]
     keys: tuple[Key, ...]
-    released: tuple[tuple[str, str, Type], ...]
     threshold: str | None
 
     def arguments(self, cap_key: str) -> dict[str, object]:
@@ -67,25 +63,7 @@ def rewrite(plan: Plan, policy: Policy) -> Program:
     threshold = None
     if plan.threshold is not None and analysis.threshold is not None:
         threshold = f"c{analysis.threshold + 1} + z{analysis.threshold + 1} >= {plan.threshold}"
-    released = tuple(
-        _released(number, part.measure, part.noise.lattice)
-        for number, part in enumerate(plan.measurements, start=1)
-    )
-    return Program(writer.statement(), parameters, analysis.partitioning.keys, released, threshold)
-
-
-def _released(number: int, measure: Measure, lattice: int) -> tuple[str, str, Type]:
-    """(name, SQL, type) of a noisy cell: to the nearest grid step, in the answer's unit."""
-    steps = f"FLOOR(CAST(c{number} + z{number} AS DOUBLE) * {double(Fraction(lattice, UNIT))} + 0.5e0)"
-    grid = measure.grid
-    if grid is None or grid.integer:
-        # Far outside every honest answer, where a whole number would not fit.
-        largest = double(Fraction(2**62))
-        bounded = f"LEAST(GREATEST({steps}, -{largest}), {largest})"
-        return f"m{number}", f"CAST({bounded} AS BIGINT)", Type.INTEGER
-    per_unit = 1 / grid.step
-    value = f"{steps} / {double(per_unit)}" if per_unit.denominator == 1 else f"{steps} * {double(grid.step)}"
-    return f"m{number}", value, Type.DOUBLE
+    return Program(writer.statement(), parameters, analysis.partitioning.keys, threshold)
 
 
 class _Writer:
@@ -108,8 +86,7 @@ class _Writer:
         return any(name in owner.constants for name in self._rows.used(owner.scan.alias))
 
     def statement(self) -> str:
-        rows = Clause("rows", self._rows.select(), "NOT MATERIALIZED")
-        clauses = ",\n".join(str(clause) for clause in (rows, *self._cells.clauses()))
+        clauses = ",\n".join(str(clause) for clause in (*self._rows.clauses(), *self._cells.clauses()))
         return f"WITH {clauses}\n{self._result()}"
 
     def _result(self) -> str:

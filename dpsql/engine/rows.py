@@ -14,6 +14,7 @@ from dpsql.analysis.analysis import Analysis
 from dpsql.analysis.bounds import Interval
 from dpsql.analysis.partitions import Key
 from dpsql.analysis.sensitivity import UNIT
+from dpsql.engine.clause import Clause
 from dpsql.engine.domain import inside
 from dpsql.engine.owner import UNIT_COLUMN, owned_rows
 from dpsql.engine.render import Renderer, clip, double, quote
@@ -23,7 +24,7 @@ from dpsql.sql.relation import JoinKind, Scan
 
 
 class RowWriter:
-    """Writes the SELECT of an analysed query's rows."""
+    """Writes the clauses of an analysed query's rows."""
 
     def __init__(self, analysis: Analysis, policy: Policy) -> None:
         self._analysis = analysis
@@ -64,8 +65,7 @@ class RowWriter:
         listed = key.domain is not None and isinstance(key.expression, Column)
         return self._raw(key.expression) if listed else self._raw.key(key.expression)
 
-    def select(self) -> str:
-        """The SELECT."""
+    def _select(self) -> str:
         shown = [f"{quote(self._analysis.owner.scan.alias)}.{UNIT_COLUMN} AS unit"]
         shown += [f"{self._key(key)} AS {key.name}" for key in self._analysis.partitioning.keys]
         for number, measure in enumerate(self._measures, start=1):
@@ -74,15 +74,20 @@ class RowWriter:
                 shown.append(f"{value} AS v{number}")
             if measure.limit is not None:
                 shown.append(f"ABS({self._index(measure)}) AS a{number}")
-        conditions = [] if self._query.where is None else [self._raw(self._query.where)]
-        body = f"  SELECT {', '.join(shown)}\n  FROM {self._from()}"
-        if conditions:
-            body += f"\n  WHERE {' AND '.join(conditions)}"
+        where = "" if self._query.where is None else f"\n  WHERE {self._raw(self._query.where)}"
+        return f"  SELECT {', '.join(shown)}\n  FROM {self._from()}{where}"
+
+    def clauses(self) -> list[Clause]:
+        """The clause ``rows``, and before it ``joined`` where rows of other groups have to be dropped."""
         numbered = enumerate(self._analysis.partitioning.keys, start=1)
         kept = [condition for number, key in numbered if (condition := inside(number, key)) is not None]
         if not kept:
-            return body
-        return f"  SELECT * FROM (\n{body}\n  ) WHERE {' AND '.join(kept)}"
+            return [Clause("rows", self._select(), "NOT MATERIALIZED")]
+        dropped = f"  SELECT * FROM joined WHERE {' AND '.join(kept)}"
+        return [
+            Clause("joined", self._select(), "NOT MATERIALIZED"),
+            Clause("rows", dropped, "NOT MATERIALIZED"),
+        ]
 
     def _from(self) -> str:
         base = self._query.base

@@ -9,12 +9,13 @@ SELECT status, COUNT(*) FROM orders WHERE placed < DATE '2024-02-01' GROUP BY st
 -- error:
 -- COUNT(*): laplace, l1 5, l2 5, scale 5, error 14.978516
 -- sql:
-WITH rows AS NOT MATERIALIZED (
-  SELECT * FROM (
+WITH joined AS NOT MATERIALIZED (
   SELECT "orders"."#unit" AS unit, "orders"."status" AS k1
   FROM (SELECT t."member" AS "#unit", t."placed", f."status" FROM "orders" t JOIN (SELECT t."member" AS unit, MIN(CASE WHEN t."status" IN ('new', 'old') THEN t."status" END) AS "status" FROM "orders" t WHERE t."member" IS NOT NULL GROUP BY 1) f ON f.unit = t."member") "orders"
   WHERE ("orders"."placed" < DATE '2024-02-01')
-  ) WHERE CASE WHEN k1 IN ('new', 'old') THEN TRUE ELSE FALSE END
+),
+rows AS NOT MATERIALIZED (
+  SELECT * FROM joined WHERE CASE WHEN k1 IN ('new', 'old') THEN TRUE ELSE FALSE END
 ),
 per_unit AS (
   SELECT unit, k1, COUNT(*) AS n, CASE WHEN COUNT(*) <= 5 THEN 1024 ELSE CAST(5120 // COUNT(*) AS INTEGER) END AS w FROM rows GROUP BY unit, k1

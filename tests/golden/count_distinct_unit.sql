@@ -7,17 +7,18 @@ SELECT department, COUNT(DISTINCT patient_id) FROM visits GROUP BY department;
 -- error:
 -- COUNT(DISTINCT patient_id): laplace, l1 3, l2 1.732050808, scale 30, error 89.87207
 -- sql:
-WITH rows AS NOT MATERIALIZED (
-  SELECT * FROM (
+WITH joined AS NOT MATERIALIZED (
   SELECT "visits"."#unit" AS unit, "visits"."department" AS k1
   FROM (SELECT t."patient_id" AS "#unit", t."department" FROM "visits" t WHERE t."patient_id" IS NOT NULL) "visits"
-  ) WHERE CASE WHEN k1 IN ('cardiology', 'emergency', 'oncology', 'pediatrics', 'radiology', 'surgery') THEN TRUE ELSE FALSE END
+),
+rows AS NOT MATERIALIZED (
+  SELECT * FROM joined WHERE CASE WHEN k1 IN ('cardiology', 'emergency', 'oncology', 'pediatrics', 'radiology', 'surgery') THEN TRUE ELSE FALSE END
 ),
 bits AS MATERIALIZED (
   SELECT k1, 1::BIGINT << i::INTEGER AS bit FROM (SELECT unnest($d1::VARCHAR[]) AS k1, unnest(range(len($d1::VARCHAR[]))) AS i)
 ),
 masks AS MATERIALIZED (
-  SELECT unit, BIT_OR(bit) AS mask FROM rows JOIN bits USING (k1) GROUP BY unit
+  SELECT unit, BIT_OR(bit) AS mask FROM joined JOIN bits USING (k1) GROUP BY unit
 ),
 heavy AS (
   SELECT unit, k1 FROM masks JOIN bits ON mask & bit <> 0 WHERE BIT_COUNT(mask) > 3

@@ -7,11 +7,12 @@ SELECT day, COUNT(DISTINCT patient_id) FILTER (WHERE charge > 100) FROM visits G
 -- error:
 -- COUNT(DISTINCT patient_id) FILTER(WHERE charge > 100): gaussian, l1 20, l2 4.472135955, scale 205.43812, error 402.65137
 -- sql:
-WITH rows AS NOT MATERIALIZED (
-  SELECT * FROM (
+WITH joined AS NOT MATERIALIZED (
   SELECT "visits"."#unit" AS unit, "visits"."day" AS k1, CASE WHEN ("visits"."charge" > 100.0e0) THEN 1 END AS v1
   FROM (SELECT t."patient_id" AS "#unit", t."day", t."charge" FROM "visits" t WHERE t."patient_id" IS NOT NULL) "visits"
-  ) WHERE k1 BETWEEN DATE '2024-01-01' AND DATE '2024-12-31'
+),
+rows AS NOT MATERIALIZED (
+  SELECT * FROM joined WHERE k1 BETWEEN DATE '2024-01-01' AND DATE '2024-12-31'
 ),
 pairs AS (
   SELECT unit, k1, COUNT(v1) AS s1 FROM rows GROUP BY unit, k1

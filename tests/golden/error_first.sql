@@ -8,11 +8,12 @@ SELECT sex, COUNT(*) FROM patients GROUP BY sex;
 -- error:
 -- COUNT(*): laplace, l1 1, l2 1, scale 6.6666667, error 19.97168
 -- sql:
-WITH rows AS NOT MATERIALIZED (
-  SELECT * FROM (
+WITH joined AS NOT MATERIALIZED (
   SELECT "patients"."#unit" AS unit, "patients"."sex" AS k1
   FROM (SELECT t."patient_id" AS "#unit", f."sex" FROM "patients" t JOIN (SELECT t."patient_id" AS unit, MIN(CASE WHEN t."sex" IN ('F', 'M', 'X') THEN t."sex" END) AS "sex" FROM "patients" t WHERE t."patient_id" IS NOT NULL GROUP BY 1) f ON f.unit = t."patient_id") "patients"
-  ) WHERE CASE WHEN k1 IN ('F', 'M', 'X') THEN TRUE ELSE FALSE END
+),
+rows AS NOT MATERIALIZED (
+  SELECT * FROM joined WHERE CASE WHEN k1 IN ('F', 'M', 'X') THEN TRUE ELSE FALSE END
 ),
 per_unit AS (
   SELECT unit, k1, COUNT(*) AS n, CASE WHEN COUNT(*) <= 1 THEN 1024 ELSE CAST(1024 // COUNT(*) AS INTEGER) END AS w FROM rows GROUP BY unit, k1

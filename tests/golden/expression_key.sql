@@ -7,17 +7,18 @@ SELECT age // 10 AS decade, COUNT(*) FROM patients GROUP BY decade;
 -- error:
 -- COUNT(*): laplace, l1 1, l2 1, scale 10, error 29.957031
 -- sql:
-WITH rows AS NOT MATERIALIZED (
-  SELECT * FROM (
+WITH joined AS NOT MATERIALIZED (
   SELECT "patients"."#unit" AS unit, ("patients"."age" // 10) AS k1
   FROM (SELECT t."patient_id" AS "#unit", t."age" FROM "patients" t WHERE t."patient_id" IS NOT NULL) "patients"
-  ) WHERE k1 BETWEEN 0 AND 11
+),
+rows AS NOT MATERIALIZED (
+  SELECT * FROM joined WHERE k1 BETWEEN 0 AND 11
 ),
 weights AS (
   SELECT unit, CASE WHEN COUNT(*) <= 1 THEN 1024 ELSE CAST(1024 // COUNT(*) AS INTEGER) END AS w FROM rows GROUP BY unit
 ),
 weighted AS (
-  SELECT k1, SUM(w) AS c1 FROM rows JOIN weights USING (unit) GROUP BY k1
+  SELECT k1, SUM(w) AS c1 FROM joined JOIN weights USING (unit) GROUP BY k1
 )
 SELECT d.k1, CAST(COALESCE(c1, 0) AS HUGEINT) AS c1
 FROM (SELECT * FROM (SELECT unnest($d1::BIGINT[]) AS k1)) d

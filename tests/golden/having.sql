@@ -8,11 +8,12 @@ SELECT hospital, COUNT(*) AS n FROM patients GROUP BY hospital HAVING SUM(cost) 
 -- COUNT(*): laplace, l1 1, l2 1, scale 20, error 59.915039
 -- SUM(cost): laplace, l1 50000, l2 50000, scale 1000000, error 2995732.3
 -- sql:
-WITH rows AS NOT MATERIALIZED (
-  SELECT * FROM (
+WITH joined AS NOT MATERIALIZED (
   SELECT "patients"."#unit" AS unit, "patients"."hospital" AS k1, CAST(FLOOR((CASE WHEN "patients"."cost" > 50000.0e0 THEN 50000.0e0 WHEN "patients"."cost" < 0.0e0 THEN 0.0e0 ELSE "patients"."cost" END) * 100.0e0 + 0.5e0) AS BIGINT) AS v2
   FROM (SELECT t."patient_id" AS "#unit", t."cost", f."hospital" FROM "patients" t JOIN (SELECT t."patient_id" AS unit, MIN(CASE WHEN t."hospital" IN ('Alder', 'Birch', 'Cedar', 'Dogwood', 'Elm') THEN t."hospital" END) AS "hospital" FROM "patients" t WHERE t."patient_id" IS NOT NULL GROUP BY 1) f ON f.unit = t."patient_id") "patients"
-  ) WHERE CASE WHEN k1 IN ('Alder', 'Birch', 'Cedar', 'Dogwood', 'Elm') THEN TRUE ELSE FALSE END
+),
+rows AS NOT MATERIALIZED (
+  SELECT * FROM joined WHERE CASE WHEN k1 IN ('Alder', 'Birch', 'Cedar', 'Dogwood', 'Elm') THEN TRUE ELSE FALSE END
 ),
 per_unit AS (
   SELECT unit, k1, COUNT(*) AS n, SUM(v2) AS s2, CASE WHEN COUNT(*) <= 1 THEN 1024 ELSE CAST(1024 // COUNT(*) AS INTEGER) END AS w FROM rows GROUP BY unit, k1

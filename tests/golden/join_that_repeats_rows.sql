@@ -9,12 +9,13 @@ SELECT r.zone, COUNT(*) FROM members m LEFT JOIN regions r ON m.region = r.regio
 -- error:
 -- COUNT(*): laplace, l1 2, l2 2, scale 2, error 5.9912109
 -- sql:
-WITH rows AS NOT MATERIALIZED (
-  SELECT * FROM (
+WITH joined AS NOT MATERIALIZED (
   SELECT "m"."#unit" AS unit, "r"."zone" AS k1
   FROM (SELECT t."member" AS "#unit", t."region" FROM "members" t WHERE t."member" IS NOT NULL) "m"
     LEFT JOIN "regions" "r" ON "m"."region" = "r"."region"
-  ) WHERE CASE WHEN k1 IN ('a', 'b', 'c') THEN TRUE ELSE FALSE END
+),
+rows AS NOT MATERIALIZED (
+  SELECT * FROM joined WHERE CASE WHEN k1 IN ('a', 'b', 'c') THEN TRUE ELSE FALSE END
 ),
 groups AS MATERIALIZED (
   SELECT unit, k1, COUNT(*) AS n FROM rows GROUP BY unit, k1

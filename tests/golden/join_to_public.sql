@@ -7,12 +7,13 @@ SELECT h.city, COUNT(*) FROM patients p JOIN hospitals h ON p.hospital = h.hospi
 -- error:
 -- COUNT(*): laplace, l1 1, l2 1, scale 10, error 29.957031
 -- sql:
-WITH rows AS NOT MATERIALIZED (
-  SELECT * FROM (
+WITH joined AS NOT MATERIALIZED (
   SELECT "p"."#unit" AS unit, "h"."city" AS k1
   FROM (SELECT t."patient_id" AS "#unit", f."hospital" FROM "patients" t JOIN (SELECT t."patient_id" AS unit, MIN(CASE WHEN t."hospital" IN ('Alder', 'Birch', 'Cedar', 'Dogwood', 'Elm') THEN t."hospital" END) AS "hospital" FROM "patients" t WHERE t."patient_id" IS NOT NULL GROUP BY 1) f ON f.unit = t."patient_id") "p"
     JOIN "hospitals" "h" ON "p"."hospital" = "h"."hospital"
-  ) WHERE CASE WHEN k1 IN ('Eastmere', 'Northton', 'Southby', 'Westfold') THEN TRUE ELSE FALSE END
+),
+rows AS NOT MATERIALIZED (
+  SELECT * FROM joined WHERE CASE WHEN k1 IN ('Eastmere', 'Northton', 'Southby', 'Westfold') THEN TRUE ELSE FALSE END
 ),
 per_unit AS (
   SELECT unit, k1, COUNT(*) AS n, CASE WHEN COUNT(*) <= 1 THEN 1024 ELSE CAST(1024 // COUNT(*) AS INTEGER) END AS w FROM rows GROUP BY unit, k1

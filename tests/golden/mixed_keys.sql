@@ -11,11 +11,12 @@ SELECT channel, tag, SUM(amount) FROM orders GROUP BY channel, tag;
 -- COUNT(DISTINCT unit): laplace, l1 5, l2 2.236067977, scale 10, error 29.957031
 -- threshold: 196.371 units
 -- sql:
-WITH rows AS NOT MATERIALIZED (
-  SELECT * FROM (
+WITH joined AS NOT MATERIALIZED (
   SELECT "orders"."#unit" AS unit, "orders"."channel" AS k1, "orders"."tag" AS k2, CAST(FLOOR((CASE WHEN "orders"."amount" > 1000.0e0 THEN 1000.0e0 WHEN "orders"."amount" < 0.0e0 THEN 0.0e0 ELSE "orders"."amount" END) * 1024.0e0 + 0.5e0) AS BIGINT) AS v1, ABS(CAST(FLOOR((CASE WHEN "orders"."amount" > 1000.0e0 THEN 1000.0e0 WHEN "orders"."amount" < 0.0e0 THEN 0.0e0 ELSE "orders"."amount" END) * 1024.0e0 + 0.5e0) AS BIGINT)) AS a1
   FROM (SELECT t."member" AS "#unit", t."channel", t."tag", t."amount" FROM "orders" t WHERE t."member" IS NOT NULL) "orders"
-  ) WHERE (CASE WHEN k1 IN ('shop', 'web') THEN TRUE ELSE FALSE END OR k1 IS NULL)
+),
+rows AS NOT MATERIALIZED (
+  SELECT * FROM joined WHERE (CASE WHEN k1 IN ('shop', 'web') THEN TRUE ELSE FALSE END OR k1 IS NULL)
 ),
 groups AS (
   SELECT unit, k1, k2, COUNT(*) AS n, SUM(v1) AS s1, SUM(a1) AS a1 FROM rows GROUP BY unit, k1, k2

@@ -9,17 +9,18 @@ SELECT channel, amount > 500 AS large, COUNT(*) FROM orders GROUP BY channel, la
 -- error:
 -- COUNT(*): laplace, l1 5, l2 5, scale 5, error 14.978516
 -- sql:
-WITH rows AS NOT MATERIALIZED (
-  SELECT * FROM (
+WITH joined AS NOT MATERIALIZED (
   SELECT "orders"."#unit" AS unit, "orders"."channel" AS k1, ("orders"."amount" > 500.0e0) AS k2
   FROM (SELECT t."member" AS "#unit", t."channel", t."amount" FROM "orders" t WHERE t."member" IS NOT NULL) "orders"
-  ) WHERE (CASE WHEN k1 IN ('shop', 'web') THEN TRUE ELSE FALSE END OR k1 IS NULL) AND CASE WHEN k2 IN (FALSE, TRUE) THEN TRUE ELSE FALSE END
+),
+rows AS NOT MATERIALIZED (
+  SELECT * FROM joined WHERE (CASE WHEN k1 IN ('shop', 'web') THEN TRUE ELSE FALSE END OR k1 IS NULL) AND CASE WHEN k2 IN (FALSE, TRUE) THEN TRUE ELSE FALSE END
 ),
 weights AS (
   SELECT unit, CASE WHEN COUNT(*) <= 5 THEN 1024 ELSE CAST(5120 // COUNT(*) AS INTEGER) END AS w FROM rows GROUP BY unit
 ),
 weighted AS (
-  SELECT k1, k2, SUM(w) AS c1 FROM rows JOIN weights USING (unit) GROUP BY k1, k2
+  SELECT k1, k2, SUM(w) AS c1 FROM joined JOIN weights USING (unit) GROUP BY k1, k2
 )
 SELECT d.k1, d.k2, CAST(COALESCE(c1, 0) AS HUGEINT) AS c1
 FROM (SELECT * FROM (SELECT unnest($d1::VARCHAR[]) AS k1), (SELECT unnest($d2::BOOLEAN[]) AS k2)) d

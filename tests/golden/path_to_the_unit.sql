@@ -11,11 +11,12 @@ SELECT product, SUM(quantity * price), COUNT(*) FROM items GROUP BY product;
 -- SUM(quantity * price): laplace, l1 1000, l2 1000, scale 2000, error 5991.4645
 -- COUNT(*): laplace, l1 10, l2 10, scale 20, error 59.915039
 -- sql:
-WITH rows AS NOT MATERIALIZED (
-  SELECT * FROM (
+WITH joined AS NOT MATERIALIZED (
   SELECT "items"."#unit" AS unit, "items"."product" AS k1, CAST(FLOOR((CASE WHEN ((CAST(CASE WHEN "items"."quantity" > 5 THEN 5 WHEN "items"."quantity" < 1 THEN 1 ELSE "items"."quantity" END AS DOUBLE) * CASE WHEN "items"."price" > 20.0e0 THEN 20.0e0 WHEN "items"."price" < 0.0e0 THEN 0.0e0 ELSE "items"."price" END)) > 100.0e0 THEN 100.0e0 WHEN ((CAST(CASE WHEN "items"."quantity" > 5 THEN 5 WHEN "items"."quantity" < 1 THEN 1 ELSE "items"."quantity" END AS DOUBLE) * CASE WHEN "items"."price" > 20.0e0 THEN 20.0e0 WHEN "items"."price" < 0.0e0 THEN 0.0e0 ELSE "items"."price" END)) < 0.0e0 THEN 0.0e0 ELSE ((CAST(CASE WHEN "items"."quantity" > 5 THEN 5 WHEN "items"."quantity" < 1 THEN 1 ELSE "items"."quantity" END AS DOUBLE) * CASE WHEN "items"."price" > 20.0e0 THEN 20.0e0 WHEN "items"."price" < 0.0e0 THEN 0.0e0 ELSE "items"."price" END)) END) * 8192.0e0 + 0.5e0) AS BIGINT) AS v1
   FROM (SELECT o.unit AS "#unit", t."product", t."quantity", t."price" FROM "items" t JOIN (SELECT p."order_id" AS key, MIN(p."member") AS unit FROM "orders" p WHERE p."member" IS NOT NULL AND p."order_id" IS NOT NULL GROUP BY 1) o ON o.key = t."order_id" WHERE o.unit IS NOT NULL) "items"
-  ) WHERE CASE WHEN k1 IN ('ink', 'paper', 'pen') THEN TRUE ELSE FALSE END
+),
+rows AS NOT MATERIALIZED (
+  SELECT * FROM joined WHERE CASE WHEN k1 IN ('ink', 'paper', 'pen') THEN TRUE ELSE FALSE END
 ),
 groups AS MATERIALIZED (
   SELECT unit, k1, COUNT(*) AS n, SUM(v1) AS s1 FROM rows GROUP BY unit, k1

@@ -11,11 +11,12 @@ SELECT region, COUNT(*), AVG(age) FROM members GROUP BY region;
 -- COUNT(*): laplace, l1 1, l2 1, scale 2, error 5.9912109
 -- AVG(age) centred: laplace, l1 41, l2 41, scale 82, error 245.65039
 -- sql:
-WITH rows AS NOT MATERIALIZED (
-  SELECT * FROM (
+WITH joined AS NOT MATERIALIZED (
   SELECT "members"."#unit" AS unit, "members"."region" AS k1, (CAST(CASE WHEN "members"."age" > 99 THEN 99 WHEN "members"."age" < 18 THEN 18 ELSE "members"."age" END AS INTEGER) - (58)) AS v2
   FROM (SELECT t."member" AS "#unit", t."region", t."age" FROM "members" t WHERE t."member" IS NOT NULL) "members"
-  ) WHERE CASE WHEN k1 IN ('east', 'north', 'south') THEN TRUE ELSE FALSE END
+),
+rows AS NOT MATERIALIZED (
+  SELECT * FROM joined WHERE CASE WHEN k1 IN ('east', 'north', 'south') THEN TRUE ELSE FALSE END
 ),
 cells AS (
   SELECT k1, COUNT(*) * 1024 AS c1, SUM(v2) * 1024 AS c2 FROM rows GROUP BY k1
