@@ -235,7 +235,7 @@ class Decomposition:
         raise UnsupportedQuery(
             errors.UNBOUNDED,
             f"The range of {aggregate.text} cannot be bounded.",
-            hint="Clip it, as in LEAST(GREATEST(x, low), high), and keep divisors away from 0.",
+            hint="Keep divisors away from 0, as in x / GREATEST(y, 1), and sum columns that have bounds.",
             position=aggregate.position,
         )
 

@@ -124,7 +124,7 @@ class CellWriter:
 
     @property
     def _unfiltered(self) -> str:
-        """The rows before those of no public group are dropped, for steps that drop them by a join on keys."""
+        """The rows before those of no public group are dropped, for steps that a join on keys follows."""
         keys = self._analysis.partitioning.keys
         return "rows" if all(key.domain is None for key in keys) else "joined"
 
