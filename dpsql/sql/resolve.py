@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Final
 
 from sqlglot import exp
 
@@ -13,7 +11,6 @@ from dpsql.errors import ProgrammingError, UnsupportedQuery
 from dpsql.policy.model import Policy
 from dpsql.sql import subset
 from dpsql.sql.expression import (
-    Call,
     Column,
     Expression,
     Literal,
@@ -25,16 +22,10 @@ from dpsql.sql.expression import (
     rewrite,
 )
 from dpsql.sql.parse import position_of
-from dpsql.sql.relation import Item, Join, JoinKind, Ordering, Query, Scan
-from dpsql.sql.scope import Scope, Source, as_column
+from dpsql.sql.relation import Item, Ordering, Query
+from dpsql.sql.scope import Scope, as_column
+from dpsql.sql.source import FromClause
 from dpsql.sql.translate import Translator
-
-_JOINS: Final = {
-    ("", ""): JoinKind.INNER,
-    ("", "INNER"): JoinKind.INNER,
-    ("LEFT", ""): JoinKind.LEFT,
-    ("LEFT", "OUTER"): JoinKind.LEFT,
-}
 
 
 def resolve(tree: exp.Select, policy: Policy, parameters: Sequence[Value] = ()) -> Query:
@@ -58,14 +49,6 @@ def _bind(tree: exp.Select, parameters: Sequence[Value]) -> dict[int, Value]:
     return dict(zip(places, parameters, strict=True))
 
 
-@dataclass(frozen=True, slots=True)
-class _Sources:
-    base: Scan | None
-    joins: tuple[Join, ...]
-    scope: Scope
-    moved: tuple[Expression, ...]
-
-
 class _Resolver:
     def __init__(self, tree: exp.Select, policy: Policy, parameters: Mapping[int, Value]) -> None:
         self._tree = tree
@@ -74,13 +57,17 @@ class _Resolver:
 
     def query(self) -> Query:
         tree = self._tree
-        sources = self._sources()
+        sources = FromClause(tree, self._policy, self._parameters).sources()
         translator = Translator(sources.scope, self._parameters)
         where = self._where(translator, sources.moved)
         items = self._items(translator, sources.scope)
         keys = self._keys(translator, items)
         having = tree.args.get("having")
-        condition = None if having is None else translator.condition(having.this, "HAVING")
+        # HAVING sees the names of the answer where no table has a column of that name.
+        naming = Translator(
+            sources.scope, self._parameters, {item.name.lower(): item.expression for item in items}
+        )
+        condition = None if having is None else naming.condition(having.this, "HAVING")
         order = self._order(translator, items)
         grouped = tree.args.get("group") is not None or any(
             any(True for _ in aggregates(e))
@@ -106,90 +93,10 @@ class _Resolver:
             _check_grouping(query)
         return query
 
-    def _sources(self) -> _Sources:
-        clause = self._tree.args.get("from_")
-        if clause is None:
-            return _Sources(None, (), Scope(), ())
-        base = self._source(clause.this)
-        gathered = _Sources(base.scan, (), Scope((base,)), ())
-        for node in self._tree.args.get("joins") or ():
-            gathered = self._join(gathered, node)
-        return gathered
-
-    def _source(self, node: exp.Expr) -> Source:
-        name = node.name
-        table = self._policy.table(name)
-        if table is None:
-            raise ProgrammingError(
-                errors.UNKNOWN_TABLE, "The query names an unknown table.", position=position_of(node)
-            )
-        alias = (node.alias or name).lower()
-        return Source(Scan(table.name, alias, table.public), table)
-
-    def _join(self, left: _Sources, node: exp.Expr) -> _Sources:
-        kind = _JOINS.get((node.text("side").upper(), node.text("kind").upper()))
-        position = position_of(node)
-        if kind is None:
-            raise UnsupportedQuery(
-                errors.UNSUPPORTED, "Only JOIN and LEFT JOIN are supported.", position=position
-            )
-        right = self._source(node.this)
-        scope = left.scope.with_source(right)
-        equalities, rest = self._attachment(node, left.scope, right, scope)
-        if not equalities:
-            raise UnsupportedQuery(
-                errors.UNSUPPORTED,
-                "A join needs an equality between columns of both sides.",
-                hint="Write JOIN ... ON a.key = b.key.",
-                position=position,
-            )
-        if kind is JoinKind.LEFT and (rest or not right.scan.public):
-            raise UnsupportedQuery(
-                errors.UNSUPPORTED,
-                "LEFT JOIN takes a public table on its right, and equalities only.",
-                hint="Rows that a table of people lacks would tell of people: use JOIN.",
-                position=position,
-            )
-        merged = frozenset(name.name.lower() for name in node.args.get("using") or ())
-        scope = left.scope.with_source(replace(right, merged=merged))
-        join = Join(right.scan, kind, equalities)
-        # The condition of an inner join is one of the whole query.
-        return _Sources(left.base, (*left.joins, join), scope, (*left.moved, *rest))
-
-    def _attachment(
-        self, node: exp.Expr, left: Scope, right: Source, both: Scope
-    ) -> tuple[tuple[tuple[Column, Column], ...], tuple[Expression, ...]]:
-        using = node.args.get("using") or ()
-        if using:
-            return tuple(self._using(name, left, right) for name in using), ()
-        on = node.args.get("on")
-        if on is None:
-            return (), ()
-        translator = Translator(both, self._parameters)
-        equalities, rest = [], []
-        for part in _parts(on):
-            condition = translator.condition(part, "ON")
-            pair = _equality(condition, right.scan.alias)
-            if pair is None:
-                rest.append(condition)
-            else:
-                equalities.append(pair)
-        return tuple(equalities), tuple(rest)
-
-    def _using(self, name: exp.Expr, left: Scope, right: Source) -> tuple[Column, Column]:
-        position = position_of(name)
-        mine = left.column(name.name, None, position)
-        theirs = Scope((right,)).column(name.name, None, position)
-        if mine.type is not theirs.type:
-            raise ProgrammingError(
-                errors.TYPE_MISMATCH, "The columns of USING have different types.", position=position
-            )
-        return mine, theirs
-
     def _where(self, translator: Translator, moved: tuple[Expression, ...]) -> Expression | None:
         clause = self._tree.args.get("where")
         own = () if clause is None else (translator.condition(clause.this, "WHERE"),)
-        for condition in own:
+        for condition in (*moved, *own):
             _refuse_aggregates(condition, "WHERE")
         return conjunction((*moved, *own))
 
@@ -291,31 +198,6 @@ class _Resolver:
             f"{clause.upper()} needs a whole number that is not negative.",
             position=position_of(node),
         )
-
-
-def _parts(condition: exp.Expr) -> list[exp.Expr]:
-    if isinstance(condition, exp.Paren):
-        return _parts(condition.this)
-    if isinstance(condition, exp.And):
-        return [*_parts(condition.this), *_parts(condition.expression)]
-    return [condition]
-
-
-def _equality(condition: Expression, alias: str) -> tuple[Column, Column] | None:
-    """(earlier side, column of the new source) when the condition is such an equality."""
-    if not isinstance(condition, Call) or condition.function != "eq":
-        return None
-    first, second = condition.arguments
-    for mine, theirs in ((first, second), (second, first)):
-        if (
-            isinstance(theirs, Column)
-            and theirs.source == alias
-            and isinstance(mine, Column)
-            and mine.source != alias
-        ):
-            # A whole number beside a double is compared as one, and then two of them can be equal to it.
-            return (mine, theirs) if mine.type is theirs.type else None
-    return None
 
 
 def _by_ordinal(node: exp.Expr, items: tuple[Item, ...]) -> Expression | None:

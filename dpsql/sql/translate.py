@@ -30,11 +30,17 @@ from dpsql.sql.vocabulary import BINARY, CONVERSIONS, LISTS, PARTS, TARGETS, TRU
 
 
 class Translator:
-    """Translates expressions of one query; ``parameters`` are by their place in the text."""
+    """Translates expressions of one query.
 
-    def __init__(self, scope: Scope, parameters: Mapping[int, Value]) -> None:
+    ``parameters`` are by their place in the text; ``aliases`` are what names mean that no source has.
+    """
+
+    def __init__(
+        self, scope: Scope, parameters: Mapping[int, Value], aliases: Mapping[str, Expression] | None = None
+    ) -> None:
         self._scope = scope
         self._parameters = parameters
+        self._aliases = aliases or {}
 
     def expression(self, node: exp.Expr) -> Expression:
         """One typed expression.
@@ -87,7 +93,14 @@ class Translator:
                 hint="Select aggregates.",
                 position=position_of(node),
             )
-        return self._scope.column(node.name, node.text("table") or None, position_of(node))
+        table = node.text("table") or None
+        try:
+            return self._scope.column(node.name, table, position_of(node))
+        except ProgrammingError as unknown:
+            named = None if table else self._aliases.get(node.name.lower())
+            if named is None or unknown.code is not errors.UNKNOWN_COLUMN:
+                raise
+            return named
 
     def _literal(self, node: exp.Expr) -> Expression:
         if node.args.get("is_string") or isinstance(node, exp.RawString):

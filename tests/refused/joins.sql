@@ -54,3 +54,6 @@ SELECT COUNT(*) FROM patients USING SAMPLE 10 ROWS
 
 SELECT COUNT(*) FROM patients p JOIN hospitals p ON p.hospital = p.hospital
 -- DP105
+
+SELECT COUNT(*) FROM patients p JOIN hospitals h ON p.hospital = h.hospital AND COUNT(*) > 1
+-- DP106

@@ -64,6 +64,15 @@ def test_where_does_not_see_aliases(hospital: Database) -> None:
     assert query.where.arguments[0] == Column("patients", "age", Type.INTEGER)
 
 
+def test_having_sees_aliases_where_no_table_has_such_a_column(hospital: Database) -> None:
+    named = read(hospital, "SELECT hospital, COUNT(*) AS n FROM patients GROUP BY hospital HAVING n > 20")
+    plain = read(
+        hospital, "SELECT hospital, COUNT(*) AS n FROM patients GROUP BY hospital HAVING COUNT(*) > 20"
+    )
+
+    assert named.having == plain.having
+
+
 def test_order_by_all_and_nulls_follow_duckdb(hospital: Database) -> None:
     query = read(
         hospital, "SELECT sex, COUNT(*) AS n FROM patients GROUP BY 1 ORDER BY n DESC NULLS FIRST, sex"
