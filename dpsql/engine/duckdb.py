@@ -16,6 +16,7 @@ import duckdb
 from numpy.typing import NDArray
 
 from dpsql import errors
+from dpsql.analysis.partitions import Key
 from dpsql.engine.catalog import Catalog
 from dpsql.engine.noise import cell_type, in_unit, noise_table
 from dpsql.engine.postprocess import SETTINGS
@@ -139,12 +140,19 @@ class DuckDBBackend:
 
     def _noisy(self, plan: Plan, program: Program) -> dict[str, NDArray[Any]]:
         """The sums of exact cells and noise, and the keys of the groups that may be shown."""
-        keys = [f"CAST({key.name} AS {SQL_TYPES[key.expression.type]}) AS {key.name}" for key in program.keys]
+        keys = [_typed(key) for key in program.keys]
         numbers = range(1, len(plan.measurements) + 1)
         cells = [f"CAST(c{number} + z{number} AS DOUBLE) AS m{number}" for number in numbers]
         shown = "" if program.threshold is None else f" WHERE {program.threshold}"
         sql = f"SELECT {', '.join([*keys, *cells])} FROM exact JOIN noise ON exact.rowid = noise.i{shown}"
         return self._fetch(f"{sql} ORDER BY exact.rowid")
+
+
+def _typed(key: Key) -> str:
+    """A key in the type of its expression; public values come in it."""
+    if key.domain is not None:
+        return key.name
+    return f"CAST({key.name} AS {SQL_TYPES[key.expression.type]}) AS {key.name}"
 
 
 def _relation(plan: Plan, program: Program, fetched: Mapping[str, NDArray[Any]]) -> Relation:
