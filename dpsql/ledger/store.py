@@ -278,9 +278,13 @@ def _connect(path: str, *, read_only: bool) -> sqlite3.Connection:
     connection = sqlite3.connect(
         target, uri=path != MEMORY, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
     )
-    connection.execute("PRAGMA trusted_schema=OFF")
-    connection.execute("PRAGMA synchronous=FULL")
-    connection.execute("PRAGMA fullfsync=ON")
+    try:
+        connection.execute("PRAGMA trusted_schema=OFF")
+        connection.execute("PRAGMA synchronous=FULL")
+        connection.execute("PRAGMA fullfsync=ON")
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
