@@ -100,6 +100,43 @@ def verify(
 
 
 @ledger.command()
+@option.options(option.POLICY, option.LEDGER)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("html", "json")),
+    default="html",
+    show_default=True,
+    help="A page for people, or a document for programs.",
+)
+@click.option("--literals", is_flag=True, help="Show the constants of questions; they can name people.")
+@click.option("--anchor", metavar="N:HASH", help="A head that was noted elsewhere: it shows a rollback.")
+@click.pass_context
+def export(
+    ctx: click.Context,
+    policy: Path | None,
+    ledger: str | None,
+    form: str,
+    literals: bool,
+    anchor: str | None,
+) -> None:
+    """Write an audit report.
+
+    Budgets and what is left, who asked what (times rounded to the day, constants hidden), the guarantee,
+    and what a verification finds. Exit code 6 if a check fails.
+    """
+    from dpsql.cli.audit_report import to_html, to_json
+    from dpsql.ledger import open_reader
+    from dpsql.ledger.report import build_report
+
+    location = ledger_location(policy, ledger)
+    with open_reader(location) as reader:
+        report = build_report(reader, _anchor(anchor), literals=literals)
+    click.echo(to_html(report) if form == "html" else to_json(report), nl=False)
+    _conclude(ctx, report.findings, location)
+
+
+@ledger.command()
 @click.argument("analyst")
 @option.options(option.POLICY, option.LEDGER)
 def unlock(analyst: str, policy: Path | None, ledger: str | None) -> None:

@@ -42,3 +42,12 @@ def reopen_account(spec: AccountSpec, charged: Iterable[Event]) -> Account:
             break
         state = state.step(event)
     return Account(spec, state)
+
+
+def account_state(account: Account, last: Event | None) -> AccountState:
+    """The account as people see it; `last` is the event of its last charge."""
+    spec, portfolio = account.spec, account.state
+    if portfolio is None:
+        return AccountState(spec.account, spec.epsilon, spec.delta, {}, 0)
+    more = None if last is None else portfolio.more(last)
+    return AccountState(spec.account, spec.epsilon, spec.delta, portfolio.rules(), more)

@@ -9,7 +9,7 @@ from typing import Self
 
 from dpsql.accounting.event import Event
 from dpsql.ledger import index
-from dpsql.ledger.account import AccountState
+from dpsql.ledger.account import AccountState, account_state
 from dpsql.ledger.audit import Finding, audit_store
 from dpsql.ledger.chain import GENESIS, Anchor
 from dpsql.ledger.damage import broken
@@ -44,7 +44,7 @@ class LedgerReader:
         with self._store.reading():
             standings = index.read_standings(self._store)
             last = {name: self._last_event(name, standing) for name, standing in standings.items()}
-        return tuple(_state(standing, last[name]) for name, standing in standings.items())
+        return tuple(account_state(standing.account, last[name]) for name, standing in standings.items())
 
     def entries(self) -> Iterator[Numbered]:
         """All entries, oldest first."""
@@ -81,11 +81,3 @@ def open_reader(location: str | Path) -> LedgerReader:
         LedgerError: when it cannot be opened, or is not a ledger of a format this version knows.
     """
     return LedgerReader(open_store(location, read_only=True))
-
-
-def _state(standing: index.Standing, last: Event | None) -> AccountState:
-    spec, portfolio = standing.account.spec, standing.account.state
-    if portfolio is None:
-        return AccountState(spec.account, spec.epsilon, spec.delta, {}, 0)
-    more = None if last is None else portfolio.more(last)
-    return AccountState(spec.account, spec.epsilon, spec.delta, portfolio.rules(), more)
