@@ -39,7 +39,7 @@ def eps_from_zcdp(rho: float, delta: float) -> float:
     """Epsilon at `delta` of a `rho`-zCDP mechanism: the best order of `eps_from_rdp` with r = alpha rho."""
     if rho <= 0.0:
         return 0.0
-    return _least(lambda alpha: eps_from_rdp(alpha, alpha * rho, delta))[1]
+    return least_order(lambda alpha: eps_from_rdp(alpha, alpha * rho, delta))[1]
 
 
 def eps_from_zcdp_classic(rho: float, delta: float) -> float:
@@ -52,7 +52,7 @@ def eps_from_zcdp_classic(rho: float, delta: float) -> float:
 
 def best_order(epsilon: float, delta: float) -> float:
     """The order alpha whose budget `rdp_budget(alpha)/alpha` admits the most zCDP."""
-    return _least(lambda alpha: -rdp_budget(alpha, epsilon, delta) / alpha)[0]
+    return least_order(lambda alpha: -rdp_budget(alpha, epsilon, delta) / alpha)[0]
 
 
 def rho_for(epsilon: float, delta: float) -> float:
@@ -117,10 +117,11 @@ def bisect_down(holds: Callable[[float], bool], low: float, high: float) -> floa
     return low
 
 
-def _least(value: Callable[[float], float]) -> tuple[float, float]:
-    """The order alpha in (1, 1e10) of the least value, and the value.
+def least_order(value: Callable[[float], float]) -> tuple[float, float]:
+    """The order alpha in (1, 1e10) of about the least value, and the value.
 
-    A grid in ln(alpha - 1), then golden sections around its best point. Any order is valid.
+    A grid in ln(alpha - 1), then golden sections around its best point. A search that misses the least value
+    returns a larger one, and any order is valid.
     """
     step = 0.25
     grid = [-7.0 + step * i for i in range(121)]

@@ -14,6 +14,7 @@ from math import isfinite
 from typing import Final, TypeAlias, assert_never
 
 from dpsql.accounting.rounding import EXACT
+from dpsql.accounting.subsampling import amplified
 
 MIN_EPSILON: Final = Decimal("1e-6")
 MAX_EPSILON: Final = Decimal(50)
@@ -21,6 +22,10 @@ MIN_DELTA: Final = Decimal("1e-20")
 MIN_MU2: Final = 1e-12
 MAX_MU2: Final = 1e6
 MIN_VARIANCE: Final = 4.0
+MIN_PROBABILITY: Final = 1e-9
+MIN_NOISE: Final = 0.01
+MAX_NOISE: Final = 1e6
+MAX_STEPS: Final = 10**9
 _MAX_DIGITS: Final = 100
 
 
@@ -54,6 +59,11 @@ def _check_mu2(value: object) -> None:
 def _check_variance(value: object) -> None:
     if not isinstance(value, float) or not isfinite(value) or value < MIN_VARIANCE:
         raise ValueError(f"variance must be a finite float, at least {MIN_VARIANCE}; got {value!r}")
+
+
+def _check_between(name: str, value: object, low: float, high: float) -> None:
+    if not isinstance(value, float) or not low <= value <= high:
+        raise ValueError(f"{name} must be a float between {low} and {high}; got {value!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +103,47 @@ class Laplace:
 class Exponential:
     """A choice by the exponential mechanism: for each pair of neighbours the loss has range `epsilon`.
 
-    Gumbel noise and report-max is the same event; Laplace or exponential noise and report-max is `Pure`.
+    Density proportional to exp(epsilon u / (2 D)) for a utility u that one unit moves by at most D. Gumbel
+    noise and report-max is the same event; Laplace or exponential noise and report-max is `NoisyMax`.
     """
 
     epsilon: Decimal
 
     def __post_init__(self) -> None:
         _check_epsilon(self.epsilon)
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyMax:
+    """The index of the largest of several scores with Laplace or exponential noise of scale b each.
+
+    `epsilon` = 2 D / b, where one unit moves each score by at most D (D / b if it moves all one way). The
+    scores themselves are not shown. The loss is within `epsilon` but its range is not, so this is no
+    `Exponential`.
+    """
+
+    epsilon: Decimal
+
+    def __post_init__(self) -> None:
+        _check_epsilon(self.epsilon)
+
+
+@dataclass(frozen=True, slots=True)
+class SubsampledPure:
+    """An `epsilon`-DP mechanism on a sample that each unit, with all its rows, is in with `probability`.
+
+    Units are sampled independently of each other and the sample is not shown.
+    """
+
+    probability: Decimal
+    epsilon: Decimal
+
+    def __post_init__(self) -> None:
+        _check_epsilon(self.epsilon)
+        if not 0 < _exact("probability", self.probability) <= 1:
+            raise ValueError(f"probability must be above 0 and at most 1; got {self.probability}")
+        if amplified(self.probability, self.epsilon) < MIN_EPSILON:
+            raise ValueError(f"the amplified epsilon must be at least {MIN_EPSILON}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +176,31 @@ class DiscreteGaussian:
 
 
 @dataclass(frozen=True, slots=True)
+class SubsampledGaussian:
+    """`steps` noisy sums, each of a fresh sample that each unit is in with `probability`, as in DP-SGD.
+
+    Per step N(0, sigma^2 I) is added to the sum of vectors of which one unit gives one, of length at most l2;
+    `noise_multiplier` = sigma / l2, rounded down. Units are sampled independently of each other and of other
+    steps (Poisson sampling, neither batches of fixed size nor a shuffle), and the samples are not shown.
+    """
+
+    probability: float
+    noise_multiplier: float
+    steps: int
+
+    def __post_init__(self) -> None:
+        _check_between("probability", self.probability, MIN_PROBABILITY, 1.0)
+        _check_between("noise_multiplier", self.noise_multiplier, MIN_NOISE, MAX_NOISE)
+        if type(self.steps) is not int or not 1 <= self.steps <= MAX_STEPS:
+            raise ValueError(f"steps must be an integer between 1 and {MAX_STEPS}; got {self.steps!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class NonPrivate:
+    """A release about which nothing is known: its loss is infinite, and every account refuses it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Threshold:
     """Groups shown only above a noisy threshold; those of one unit only show with probability `delta`.
 
@@ -157,7 +226,18 @@ class Approximate:
 
 
 Simple: TypeAlias = (
-    Pure | DiscreteLaplace | Laplace | Exponential | Gaussian | DiscreteGaussian | Threshold | Approximate
+    Pure
+    | DiscreteLaplace
+    | Laplace
+    | Exponential
+    | NoisyMax
+    | SubsampledPure
+    | Gaussian
+    | DiscreteGaussian
+    | SubsampledGaussian
+    | Threshold
+    | Approximate
+    | NonPrivate
 )
 
 
@@ -186,12 +266,20 @@ def parts(event: Event) -> tuple[Simple, ...]:
 def to_dict(event: Event) -> dict[str, object]:
     """Canonical JSON-able form: decimals as strings, floats as hex, so that equal events are equal texts."""
     match event:
-        case Pure() | DiscreteLaplace() | Laplace() | Exponential():
+        case Pure() | DiscreteLaplace() | Laplace() | Exponential() | NoisyMax():
             return {"event": _NAMES[type(event)], "epsilon": decimal_text(event.epsilon)}
+        case SubsampledPure():
+            probability, epsilon = decimal_text(event.probability), decimal_text(event.epsilon)
+            return {"event": "subsampled_pure", "probability": probability, "epsilon": epsilon}
         case Gaussian():
             return {"event": "gaussian", "mu2": event.mu2.hex()}
         case DiscreteGaussian():
             return {"event": "discrete_gaussian", "mu2": event.mu2.hex(), "variance": event.variance.hex()}
+        case SubsampledGaussian(probability, noise, steps):
+            numbers = {"probability": probability.hex(), "noise_multiplier": noise.hex(), "steps": steps}
+            return {"event": "subsampled_gaussian", **numbers}
+        case NonPrivate():
+            return {"event": "non_private"}
         case Threshold():
             return {"event": "threshold", "delta": decimal_text(event.delta)}
         case Approximate():
@@ -211,12 +299,26 @@ def from_dict(source: Mapping[str, object]) -> Event:
     """
     fields = {name: value for name, value in source.items() if name != "event"}
     match source.get("event"), fields:
-        case "pure" | "discrete_laplace" | "laplace" | "exponential" as name, {"epsilon": epsilon, **rest}:
+        case (
+            "pure" | "discrete_laplace" | "laplace" | "exponential" | "noisy_max" as name,
+            {"epsilon": epsilon, **rest},
+        ):
             event: Event = _BY_NAME[name](read_decimal(epsilon))
+        case "subsampled_pure", {"probability": share, "epsilon": epsilon, **rest}:
+            event = SubsampledPure(read_decimal(share), read_decimal(epsilon))
         case "gaussian", {"mu2": mu2, **rest}:
             event = Gaussian(read_hex(mu2))
         case "discrete_gaussian", {"mu2": mu2, "variance": variance, **rest}:
             event = DiscreteGaussian(read_hex(mu2), read_hex(variance))
+        case "subsampled_gaussian", {
+            "probability": share,
+            "noise_multiplier": noise,
+            "steps": int(steps),
+            **rest,
+        }:
+            event = SubsampledGaussian(read_hex(share), read_hex(noise), steps)
+        case "non_private", {**rest}:
+            event = NonPrivate()
         case "threshold", {"delta": delta, **rest}:
             event = Threshold(read_decimal(delta))
         case "approximate", {"epsilon": epsilon, "delta": delta, **rest}:
@@ -266,10 +368,11 @@ def read_hex(source: object) -> float:
         raise ValueError("a stored float is out of range") from None
 
 
-_BY_NAME: Final[dict[str, type[Pure | DiscreteLaplace | Laplace | Exponential]]] = {
+_BY_NAME: Final[dict[str, type[Pure | DiscreteLaplace | Laplace | Exponential | NoisyMax]]] = {
     "pure": Pure,
     "discrete_laplace": DiscreteLaplace,
     "laplace": Laplace,
     "exponential": Exponential,
+    "noisy_max": NoisyMax,
 }
 _NAMES: Final = {kind: name for name, kind in _BY_NAME.items()}

@@ -9,7 +9,7 @@ Results are within a few ulp of the formula; whoever spends them surcharges (`ro
 from __future__ import annotations
 
 from decimal import Decimal
-from math import cosh, exp, expm1, log1p, sinh, tanh
+from math import cosh, exp, expm1, inf, log1p, sinh, tanh
 from typing import Final, assert_never
 
 from dpsql.accounting.event import (
@@ -21,12 +21,17 @@ from dpsql.accounting.event import (
     Exponential,
     Gaussian,
     Laplace,
+    NoisyMax,
+    NonPrivate,
     Pure,
+    SubsampledGaussian,
+    SubsampledPure,
     Threshold,
     parts,
 )
 from dpsql.accounting.normal import central_quantile, lower_quantile
 from dpsql.accounting.rounding import EXACT, float_up
+from dpsql.accounting.subsampling import amplified, renyi_subsampled, unsampled_mu2
 
 _LARGE: Final = 600.0
 """Products alpha * epsilon above this would overflow cosh; there the asymptotic form has no cancellation."""
@@ -35,9 +40,11 @@ _LARGE: Final = 600.0
 def epsilon_of(event: Event) -> Decimal | None:
     """Pure epsilon of the event, exact; None if the event is not pure."""
     match event:
-        case Pure() | DiscreteLaplace() | Laplace() | Exponential() | Approximate():
+        case Pure() | DiscreteLaplace() | Laplace() | Exponential() | NoisyMax() | Approximate():
             return event.epsilon
-        case Gaussian() | DiscreteGaussian():
+        case SubsampledPure():
+            return amplified(event.probability, event.epsilon)
+        case Gaussian() | DiscreteGaussian() | SubsampledGaussian() | NonPrivate():
             return None
         case Threshold():
             return Decimal(0)
@@ -66,11 +73,24 @@ def delta_of(event: Event) -> Decimal:
     return total
 
 
+def _amplified(event: SubsampledPure) -> float:
+    return float_up(amplified(event.probability, event.epsilon))
+
+
 def rho_of(event: Event) -> float:
-    """The rho of the event: it is rho-zCDP."""
+    """The rho of the event: it is rho-zCDP; infinite if nothing is known.
+
+    The sampling of a subsampled Gaussian is not counted: no smaller rho holds at every order.
+    """
     match event:
-        case Pure() | DiscreteLaplace() | Approximate():
+        case Pure() | DiscreteLaplace() | NoisyMax() | Approximate():
             return zcdp_pure(float_up(event.epsilon))
+        case SubsampledPure():
+            return zcdp_pure(_amplified(event))
+        case SubsampledGaussian():
+            return 0.5 * unsampled_mu2(event.noise_multiplier, event.steps)
+        case NonPrivate():
+            return inf
         case Laplace():
             return zcdp_laplace(float_up(event.epsilon))
         case Exponential():
@@ -88,8 +108,14 @@ def rho_of(event: Event) -> float:
 def renyi_of(event: Event, alpha: float) -> float:
     """Renyi divergence of order `alpha` > 1 between the event's outputs on neighbours, both directions."""
     match event:
-        case Pure() | DiscreteLaplace() | Approximate():
+        case Pure() | DiscreteLaplace() | NoisyMax() | Approximate():
             return rdp_pure(float_up(event.epsilon), alpha)
+        case SubsampledPure():
+            return rdp_pure(_amplified(event), alpha)
+        case SubsampledGaussian():
+            return event.steps * renyi_subsampled(event.probability, event.noise_multiplier, alpha)
+        case NonPrivate():
+            return inf
         case Laplace():
             return rdp_laplace(float_up(event.epsilon), alpha)
         case Exponential():
@@ -108,8 +134,14 @@ def renyi_of(event: Event, alpha: float) -> float:
 def mu2_of(event: Event) -> float:
     """Squared Gaussian-DP parameter of the event, taken alone (the residue filter has a lower price)."""
     match event:
-        case Pure() | DiscreteLaplace() | Laplace() | Approximate():
+        case Pure() | DiscreteLaplace() | Laplace() | NoisyMax() | Approximate():
             return mu_pure(float_up(event.epsilon)) ** 2
+        case SubsampledPure():
+            return mu_pure(_amplified(event)) ** 2
+        case SubsampledGaussian():
+            return unsampled_mu2(event.noise_multiplier, event.steps)
+        case NonPrivate():
+            return inf
         case Exponential():
             return mu_pure(0.5 * float_up(event.epsilon)) ** 2
         case Gaussian():

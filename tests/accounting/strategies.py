@@ -14,7 +14,10 @@ from dpsql.accounting import (
     Exponential,
     Gaussian,
     Laplace,
+    NoisyMax,
     Pure,
+    SubsampledGaussian,
+    SubsampledPure,
     Threshold,
 )
 
@@ -38,8 +41,16 @@ SIMPLE = st.one_of(
     st.builds(DiscreteLaplace, EPSILONS),
     st.builds(Laplace, EPSILONS),
     st.builds(Exponential, EPSILONS),
+    st.builds(NoisyMax, EPSILONS),
+    st.builds(SubsampledPure, decimals("0.01", "1"), decimals("1e-3", "2")),
     st.builds(Gaussian, MU2),
     st.builds(DiscreteGaussian, MU2, VARIANCES),
+    st.builds(
+        SubsampledGaussian,
+        st.floats(-6, 0).map(lambda p: 10.0**p),
+        st.floats(0.5, 100.0),
+        st.integers(1, 2000),
+    ),
     st.builds(Threshold, DELTAS),
     st.builds(Approximate, EPSILONS, DELTAS),
 )

@@ -16,7 +16,11 @@ from dpsql.accounting import (
     Exponential,
     Gaussian,
     Laplace,
+    NoisyMax,
+    NonPrivate,
     Pure,
+    SubsampledGaussian,
+    SubsampledPure,
     Threshold,
     from_dict,
     to_dict,
@@ -29,7 +33,7 @@ BAD_DELTAS = ["NaN", "Infinity", "-1e-9", "1e-21", "1e-25", "1", "1.5"]
 BAD_SQUARES = [float("nan"), float("inf"), -5.0, 0.0, 1e-19, 9e-13, 1e7]
 
 
-@pytest.mark.parametrize("kind", [Pure, DiscreteLaplace, Laplace, Exponential])
+@pytest.mark.parametrize("kind", [Pure, DiscreteLaplace, Laplace, Exponential, NoisyMax])
 @pytest.mark.parametrize("epsilon", BAD_EPSILONS)
 def test_an_epsilon_that_could_spend_nothing_or_negative_is_refused(kind: Any, epsilon: str) -> None:
     with pytest.raises(ValueError, match="epsilon"):
@@ -56,6 +60,36 @@ def test_a_square_that_could_grow_the_budget_is_refused(mu2: float) -> None:
 def test_a_discrete_gaussian_on_too_coarse_a_lattice_is_refused(variance: float) -> None:
     with pytest.raises(ValueError, match="variance"):
         DiscreteGaussian(0.1, variance)
+
+
+@pytest.mark.parametrize(
+    ("probability", "epsilon"), [("0", "1"), ("-0.1", "1"), ("1.1", "1"), ("NaN", "1"), ("1e-4", "0.001")]
+)
+def test_a_sample_that_could_amplify_to_nothing_is_refused(probability: str, epsilon: str) -> None:
+    with pytest.raises(ValueError, match=r"probability|amplified"):
+        SubsampledPure(Decimal(probability), Decimal(epsilon))
+
+
+@pytest.mark.parametrize(
+    ("probability", "noise_multiplier", "steps"),
+    [
+        (0.0, 1.0, 1),
+        (1.5, 1.0, 1),
+        (float("nan"), 1.0, 1),
+        (0.1, 0.0, 1),
+        (0.1, -1.0, 1),
+        (0.1, float("inf"), 1),
+        (0.1, 1.0, 0),
+        (0.1, 1.0, True),
+        (0.1, 1.0, 1.0),
+        (1, 1.0, 1),
+    ],
+)
+def test_a_subsampled_gaussian_out_of_range_is_refused(
+    probability: Any, noise_multiplier: Any, steps: Any
+) -> None:
+    with pytest.raises(ValueError, match=r"probability|noise_multiplier|steps"):
+        SubsampledGaussian(probability, noise_multiplier, steps)
 
 
 def test_a_float_epsilon_is_refused_because_sums_would_not_be_exact() -> None:
@@ -135,10 +169,40 @@ def test_the_stored_forms_of_the_first_version_are_read_for_ever() -> None:
     assert [from_dict(form) for form, _ in stored] == [event for _, event in stored]
 
 
+def test_the_stored_forms_of_later_events_are_read_for_ever() -> None:
+    stored: list[tuple[dict[str, object], Event]] = [
+        ({"event": "noisy_max", "epsilon": "0.1"}, NoisyMax(Decimal("0.1"))),
+        (
+            {"event": "subsampled_pure", "probability": "0.01", "epsilon": "1"},
+            SubsampledPure(Decimal("0.01"), Decimal(1)),
+        ),
+        (
+            {
+                "event": "subsampled_gaussian",
+                "probability": "0x1.0p-8",
+                "noise_multiplier": "0x1.0p+0",
+                "steps": 9,
+            },
+            SubsampledGaussian(2.0**-8, 1.0, 9),
+        ),
+        ({"event": "non_private"}, NonPrivate()),
+    ]
+
+    assert [from_dict(form) for form, _ in stored] == [event for _, event in stored]
+    assert [from_dict(to_dict(event)) for _, event in stored] == [event for _, event in stored]
+
+
 @pytest.mark.parametrize(
     "form",
     [
         {},
+        {"event": "non_private", "epsilon": "1"},
+        {
+            "event": "subsampled_gaussian",
+            "probability": "0x1.0p-8",
+            "noise_multiplier": "0x1.0p+0",
+            "steps": "9",
+        },
         {"event": "pure"},
         {"event": "pure", "epsilon": 0.1},
         {"event": "pure", "epsilon": "one"},

@@ -20,7 +20,12 @@ from dpsql.accounting import (
     Exponential,
     Gaussian,
     Laplace,
+    NoisyMax,
+    NonPrivate,
+    Portfolio,
     Pure,
+    SubsampledGaussian,
+    SubsampledPure,
     Threshold,
 )
 from dpsql.accounting.loss import (
@@ -35,6 +40,7 @@ from dpsql.accounting.loss import (
     zcdp_laplace,
     zcdp_pure,
 )
+from dpsql.accounting.subsampling import amplified
 from tests.accounting.strategies import EVENTS
 
 TENTH = Decimal("0.1")
@@ -121,11 +127,16 @@ def test_the_gaussian_square_of_a_pure_step_matches_its_total_variation(epsilon:
 
 def test_each_event_has_its_price_in_each_currency() -> None:
     alpha = 4.0
+    sampled = amplified(TENTH, TENTH)
+    rate = float(sampled)
     expected: list[tuple[Event, Decimal | None, str, float, float]] = [
         (Pure(TENTH), TENTH, "0", zcdp_pure(0.1), mu_pure(0.1) ** 2),
         (DiscreteLaplace(TENTH), TENTH, "0", zcdp_pure(0.1), mu_pure(0.1) ** 2),
         (Laplace(TENTH), TENTH, "0", zcdp_laplace(0.1), mu_pure(0.1) ** 2),
         (Exponential(TENTH), TENTH, "0", 0.1**2 / 8, mu_pure(0.05) ** 2),
+        (NoisyMax(TENTH), TENTH, "0", zcdp_pure(0.1), mu_pure(0.1) ** 2),
+        (SubsampledPure(TENTH, TENTH), sampled, "0", zcdp_pure(rate), mu_pure(rate) ** 2),
+        (SubsampledGaussian(0.01, 2.0, 3), None, "0", 3.0 / 8.0, 3.0 / 4.0),
         (Gaussian(0.02), None, "0", 0.01, 0.02),
         (DiscreteGaussian(0.02, 100.0), None, "0", 0.01, 0.02 * (1.0 + 1.0 / 600.0)),
         (Threshold(Decimal("1e-9")), Decimal(0), "1e-9", 0.0, 0.0),
@@ -143,6 +154,40 @@ def test_each_event_has_its_price_in_each_currency() -> None:
 
 def test_the_exponential_mechanism_never_diverges_by_more_than_its_epsilon() -> None:
     assert renyi_of(Exponential(TENTH), 1e9) == 0.1
+
+
+def test_noisy_max_is_dearer_than_an_exponential_mechanism_of_the_same_epsilon() -> None:
+    assert rho_of(NoisyMax(TENTH)) > 3.9 * rho_of(Exponential(TENTH))
+
+
+def test_sampling_lowers_what_it_can_and_raises_nothing() -> None:
+    sampled, whole = SubsampledGaussian(0.01, 2.0, 3), SubsampledGaussian(1.0, 2.0, 3)
+
+    assert renyi_of(sampled, 4.0) < 0.001 * renyi_of(whole, 4.0)
+    assert renyi_of(whole, 4.0) == pytest.approx(renyi_of(Gaussian(0.75), 4.0), rel=1e-12)
+    assert rho_of(sampled) == rho_of(whole) == pytest.approx(rho_of(Gaussian(0.75)))
+
+
+@pytest.mark.parametrize("delta", ["0", "1e-6"])
+def test_no_account_admits_what_nothing_is_known_about(delta: str) -> None:
+    account = Portfolio.open(Decimal(5), Decimal(delta), slack_share=TENTH)
+    unknown = NonPrivate()
+
+    assert (epsilon_of(unknown), rho_of(unknown), mu2_of(unknown)) == (None, inf, inf)
+    assert renyi_of(unknown, 2.0) == inf
+    assert account.step(unknown) is None
+    assert account.step(Composed((Pure(TENTH), unknown))) is None
+    assert account.more(unknown) == 0
+
+
+def test_training_with_sampling_fits_where_training_without_does_not() -> None:
+    account = Portfolio.open(Decimal(3), Decimal("1e-5"))
+
+    after = account.step(SubsampledGaussian(256 / 60000, 1.1, 1000))
+
+    assert after is not None
+    assert after.alive == {"rdp"}
+    assert account.step(SubsampledGaussian(1.0, 1.1, 1000)) is None
 
 
 def test_parts_of_a_step_add_up() -> None:

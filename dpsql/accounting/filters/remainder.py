@@ -15,16 +15,21 @@ from dpsql.accounting.event import (
     Exponential,
     Gaussian,
     Laplace,
+    NoisyMax,
+    NonPrivate,
     Pure,
     Simple,
+    SubsampledGaussian,
+    SubsampledPure,
     Threshold,
     parts,
     read_hex,
 )
 from dpsql.accounting.filters.rule import LIMIT, check_floats
-from dpsql.accounting.loss import discrete_mu2
+from dpsql.accounting.loss import discrete_mu2, mu2_of
 from dpsql.accounting.residue import AUDIT_MARGIN, floor_pure, needed_before, residue_pure, v_needed
 from dpsql.accounting.rounding import RELATIVE, float_up, spend, times
+from dpsql.accounting.subsampling import amplified
 
 _EVALUATIONS: Final = 4000
 """`more` follows so many prices one by one (some milliseconds) before it extrapolates."""
@@ -37,8 +42,14 @@ def _terms(event: Simple) -> tuple[float, float]:
             return event.mu2, 0.0
         case DiscreteGaussian():
             return discrete_mu2(event), 0.0
-        case Pure() | DiscreteLaplace() | Laplace() | Approximate():
+        case SubsampledGaussian():
+            return mu2_of(event), 0.0
+        case NonPrivate():
+            return inf, 0.0
+        case Pure() | DiscreteLaplace() | Laplace() | NoisyMax() | Approximate():
             return 0.0, float_up(event.epsilon)
+        case SubsampledPure():
+            return 0.0, float_up(amplified(event.probability, event.epsilon))
         case Exponential():
             return 0.0, 0.5 * float_up(event.epsilon)
         case Threshold():
