@@ -28,8 +28,8 @@ def budget(policy: Path | None, ledger: str | None, form: str) -> None:
     if form == format.TABLE:
         from dpsql.cli import screen
 
-        console = screen.console()
-        console.print(screen.budget(accounts, utf8=not console.options.ascii_only))
+        terminal = screen.console()
+        screen.write(screen.budget(accounts, terminal), terminal=terminal)
     else:
         click.echo(format.written(_sheet(accounts), _document(accounts), form), nl=False)
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from decimal import Decimal
 from pathlib import Path
+from shlex import quote
+from shutil import which
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -39,6 +42,7 @@ _QUESTIONS: Final[tuple[tuple[str, str, str], ...]] = (
         "0.2",
     ),
 )
+_MARGIN: Final = 3
 _REFUSED: Final = "SELECT * FROM patients"
 _NEXT: Final = "SELECT sex, COUNT(*) FROM patients GROUP BY sex"
 
@@ -62,12 +66,12 @@ def demo(policy: Path | None) -> None:
         )
     session = Session.open(file, ":memory:")
     try:
-        _tell(session, screen.console())
+        _tell(session, file, screen.console())
     finally:
         session.close()
 
 
-def _tell(session: Session, console: Console) -> None:
+def _tell(session: Session, file: Path, console: Console) -> None:
     from rich.console import Group
 
     from dpsql.cli import screen
@@ -87,9 +91,11 @@ def _tell(session: Session, console: Console) -> None:
         _indent(console, f"paid {screen.paid(release.charges)}", style="dim")
     place = len(_QUESTIONS) + 2
     _heading(console, place, "What is left? A query passes while each account has a rule with room.")
-    _indent(console, screen.budget(in_order(session.budget()), not console.options.ascii_only))
+    _indent(console, screen.budget(in_order(session.budget()), console, _MARGIN))
     _heading(console, place + 1, "And what is refused? Whatever is not an aggregate over many people.")
     _refusal(session, console)
+    screen.write("\nNow ask something yourself:", terminal=console)
+    _indent(console, _invitation(file), style="bold")
 
 
 def _refusal(session: Session, console: Console) -> None:
@@ -99,8 +105,27 @@ def _refusal(session: Session, console: Console) -> None:
     except Error as error:
         _indent(console, f"{error.code} {error.message}", style="red")
         _indent(console, f"hint: {error.hint}")
-    console.print("\nNow ask something yourself:")
-    _indent(console, f'dpsql explain -p {_POLICY} "{_NEXT}"', style="bold")
+
+
+def _invitation(file: Path) -> str:
+    """A command that works in the reader's folder, whatever is on the path."""
+    found = which("dpsql")
+    here = Path(sys.argv[0])
+    # The program that runs is named as it was called, unless its bare name leads to it.
+    bare = found is not None and here.exists() and Path(found).samefile(here)
+    command = "dpsql" if bare else _called(here)
+    return f'{command} explain -p {_shown(file)} "{_NEXT}"'
+
+
+def _called(program: Path) -> str:
+    return _shown(program) if program.name == "dpsql" else f"{_shown(Path(sys.executable))} -m dpsql"
+
+
+def _shown(file: Path) -> str:
+    """A path, relative where it is below the folder one is in, quoted for a shell."""
+    path = file.absolute()
+    here = Path.cwd()
+    return quote(str(path.relative_to(here) if path.is_relative_to(here) else path))
 
 
 def _terms(epsilon: str) -> Terms:
@@ -110,15 +135,18 @@ def _terms(epsilon: str) -> Terms:
 
 
 def _heading(console: Console, place: int, title: str) -> None:
-    console.print(f"\n{place}. {title}\n", style="bold cyan")
+    from dpsql.cli import screen
+
+    screen.write(f"\n{place}. {title}\n", style="bold cyan", terminal=console)
 
 
 def _query(console: Console, sql: str) -> None:
-    _indent(console, sql, style="dim")
-    console.print()
+    _indent(console, f"{sql}\n", style="dim")
 
 
 def _indent(console: Console, shown: RenderableType, style: str = "none") -> None:
     from rich.padding import Padding
 
-    console.print(Padding(shown, (0, 0, 0, 3), expand=False), style=style)
+    from dpsql.cli import screen
+
+    screen.write(Padding(shown, (0, 0, 0, _MARGIN), expand=False), style=style, terminal=console)

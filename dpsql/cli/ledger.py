@@ -66,7 +66,7 @@ def show(policy: Path | None, ledger: str | None, form: str, limit: int) -> None
     if form == format.TABLE:
         from dpsql.cli import screen
 
-        screen.console().print(screen.entries(tuple(lines)))
+        screen.write(screen.entries(tuple(lines)))
         return
     document = [{name: getattr(line, name) for name in _NAMES} for line in lines]
     click.echo(format.written(_sheet(lines), document, form), nl=False)
@@ -92,7 +92,7 @@ def verify(
     if form == format.TABLE:
         from dpsql.cli import screen
 
-        screen.console().print(screen.findings(findings))
+        screen.write(screen.findings(findings))
     else:
         document = [dict(zip(names, row, strict=True)) for row in rows]
         click.echo(format.written(format.listing(names, rows), document, form), nl=False)

@@ -47,7 +47,7 @@ def check(file: Path | None, policy: Path | None, form: str) -> None:
     if form == format.TABLE:
         from dpsql.cli import screen
 
-        screen.console().print(screen.table(_accounts(specs)))
+        screen.write(screen.table(_accounts(specs)))
     else:
         click.echo(format.written(_accounts(specs), _document(promise, specs, found), form), nl=False)
     for notice in promise.notices:

@@ -61,7 +61,7 @@ def write_answer(release: Release, form: str) -> None:
     if form == format.TABLE:
         from dpsql.cli import screen
 
-        screen.console().print(screen.table(sheet))
+        screen.write(screen.table(sheet))
     else:
         click.echo(format.written(sheet, format.answer_document(release), form), nl=False)
 

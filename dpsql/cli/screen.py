@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from textwrap import indent
 from typing import TYPE_CHECKING, Final, TextIO
 
-from rich import box
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
+from dpsql.accounting.filters import Portfolio
 from dpsql.cli.format import Sheet, cells, number, printable
+from dpsql.cli.grid import Grid
 
 if TYPE_CHECKING:
     from dpsql.cli.ledger import Line
@@ -21,10 +21,20 @@ if TYPE_CHECKING:
     from dpsql.plan.charge import Charge
     from dpsql.plan.plan import Plan, PublicPlan
 
-WIDEST: Final = 120
+_BOUNDLESS: Final = 1_000_000  # cells of a line that no terminal shows
 _BAR: Final = 30
+_SHORTEST_BAR: Final = 5
+_BESIDE_BAR: Final = 2 + 9 + 2 + 7  # margin, name, gap and percentage
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 _SLACK: Final = "slack"
+_MEANINGS: Final = {
+    "basic": "the sum of epsilons",
+    "residue": "a budget of Gaussian noise",
+    "rdp": "a budget of Rényi divergence",
+    _SLACK: "the delta kept for groups without public keys",
+}
+_NEEDS_SLACK: Final = ", and slack if its groups are not public"
+_MORE: Final = "More: docs/accounting.md."
 _PREFIX: Final = 12
 _WHO_PAYS: Final = "Who pays, what is left then of each filter rule, and how many more fit:"
 _LOW: Final = 0.1
@@ -32,25 +42,28 @@ _HALF: Final = 0.5
 
 
 def console(stream: TextIO | None = None) -> Console:
-    """A console on stdout, or on another stream, no wider than is pleasant to read."""
+    """A console on stdout, or on another stream; off a terminal lines are as long as what they hold."""
     found = Console(file=stream or sys.stdout, highlight=False, markup=False, emoji=False)
     if not found.is_terminal:
-        return Console(file=found.file, highlight=False, markup=False, emoji=False, width=WIDEST)
-    found.width = min(found.width, WIDEST)
+        found.width = _BOUNDLESS
     return found
 
 
-def table(sheet: Sheet) -> Table:
-    """A sheet as a table; numbers are not folded."""
-    shown = _plain_table((), right=())
-    for name, right in zip(sheet.names, sheet.numeric, strict=True):
-        shown.add_column(
-            Text(printable(name)), justify="right" if right else "left", no_wrap=right, overflow="fold"
-        )
+def write(*shown: RenderableType, style: str = "none", terminal: Console | None = None) -> None:
+    """Write to stdout, or to another console; nothing is cropped, and no line ends in blanks."""
+    target = terminal or console()
+    with target.capture() as captured:
+        # Cropping would cut the digits of a number that is wider than the terminal.
+        target.print(Group(*shown), style=style, crop=False)
+    lines = captured.get().split("\n")
+    target.file.write("\n".join(line.rstrip(" ") for line in lines))
+
+
+def table(sheet: Sheet) -> Grid:
+    """A sheet as a table."""
     columns = [_column(sheet, index) for index in range(len(sheet.names))]
-    for row in zip(*columns, strict=True):
-        shown.add_row(*row)
-    return shown
+    rows = tuple(zip(*columns, strict=True))
+    return Grid(tuple(printable(name) for name in sheet.names), sheet.numeric, rows)
 
 
 def _column(sheet: Sheet, index: int) -> list[Text]:
@@ -72,13 +85,12 @@ def show_plan(planned: Plan | PublicPlan) -> None:
     """Write a plan to stdout: what is measured, which groups show, who pays, and the SQL that will run."""
     from dpsql.plan.plan import PublicPlan
 
-    terminal = console()
     if isinstance(planned, PublicPlan):
-        terminal.print("The query reads public tables only: exact and free.")
+        write("The query reads public tables only: exact and free.")
     else:
-        terminal.print(Group(*summarised(planned)))
+        write(*summarised(planned))
     # The terminal wraps long lines itself, so that what is copied is the statement as it will run.
-    terminal.print(Text("\n" + indent(planned.sql, "  "), style="dim"), soft_wrap=True)
+    write(Text("\n" + indent(planned.sql, "  "), style="dim", no_wrap=True, overflow="ignore"))
 
 
 def summarised(planned: Plan) -> tuple[RenderableType, ...]:
@@ -93,43 +105,49 @@ def summarised(planned: Plan) -> tuple[RenderableType, ...]:
     return price, "", _measurements(planned), "", groups_line(planned), "", _WHO_PAYS, "", _charges(planned)
 
 
-def _measurements(planned: Plan) -> Table:
-    shown = _plain_table(("measurement", "l1", "l2", "noise", "scale", "± (95 %)"), right=(1, 2, 4, 5))
-    for part in planned.measurements:
-        shown.add_row(
-            Text(printable(part.sql)),
-            _figure(part.l1),
-            _figure(part.l2),
-            part.mechanism,
-            _figure(part.scale),
-            Text(_figure(part.error), style="bold"),
-        )
-    return shown
+def _measurements(planned: Plan) -> Grid:
+    return Grid(
+        ("measurement", "l1", "l2", "noise", "scale", "± (95 %)"),
+        (False, True, True, False, True, True),
+        [
+            (
+                Text(printable(part.sql)),
+                Text(_figure(part.l1)),
+                Text(_figure(part.l2)),
+                Text(part.mechanism),
+                Text(_figure(part.scale)),
+                Text(_figure(part.error), style="bold"),
+            )
+            for part in planned.measurements
+        ],
+    )
 
 
-def _charges(planned: Plan) -> Table:
+def _charges(planned: Plan) -> Grid:
     alive = dict.fromkeys(rule for outlook in planned.outlook for rule in outlook.rules)
     rules = sorted(alive, key=lambda rule: rule == _SLACK)
-    names = ("account", "epsilon", "delta", *rules, "more such")
-    shown = _plain_table(names, right=tuple(range(1, len(names))))
+    rows = []
     for charge in planned.charges:
         outlook = next(each for each in planned.outlook if each.account == charge.account)
+        price = (Text(number(charge.epsilon)), Text(number(charge.delta)))
         shares = [_share(outlook.rules.get(rule)) for rule in rules]
-        more = f"{outlook.more:,}" if outlook.rules else Text("refused", style="red")
-        shown.add_row(Text(charge.account), number(charge.epsilon), number(charge.delta), *shares, more)
-    return shown
+        more = Text(f"{outlook.more:,}") if outlook.rules else Text("refused", style="red")
+        rows.append((Text(charge.account), *price, *shares, more))
+    names = ("account", "epsilon", "delta", *rules, "more such")
+    return Grid(names, (False, *(True for _ in names[1:])), rows)
 
 
 def _share(share: float | None) -> Text:
     return Text("-", style="dim") if share is None else Text(f"{share:.1%}", style=_colour(share))
 
 
-def budget(accounts: Sequence[AccountState], utf8: bool = True) -> RenderableType:
-    """What is left of each account, a bar for each rule of its filter that is still alive."""
+def budget(accounts: Sequence[AccountState], terminal: Console, margin: int = 0) -> RenderableType:
+    """What is left of each account, a bar for each rule of its filter; ended rules are named, too."""
     parts: list[RenderableType] = []
+    room = terminal.width - margin - _BESIDE_BAR
     for account in accounts:
-        parts += [_heading(account), _bars(account, utf8), ""]
-    return Group(*parts[:-1])
+        parts += [_heading(account), *_bars(account, min(_BAR, room), not terminal.options.ascii_only), ""]
+    return Group(*parts, Text(_legend(accounts), style="dim"))
 
 
 def _heading(account: AccountState) -> Text:
@@ -143,28 +161,36 @@ def _heading(account: AccountState) -> Text:
     )
 
 
-def _bars(account: AccountState, utf8: bool) -> RenderableType:
+def _bars(account: AccountState, width: int, utf8: bool) -> Iterator[Text]:
     if not account.rules:
-        return Text("  used up: every further query is refused", style="red")
-    shown = Table.grid(padding=(0, 2))
-    shown.add_column(min_width=9)
-    shown.add_column()
-    shown.add_column(justify="right", min_width=7)
-    shown.add_column()
-    rules = sorted(account.rules.items(), key=lambda item: (item[0] == _SLACK, -item[1]))
-    for rule, share in rules:
-        note = "of the delta for private keys" if rule == _SLACK else ""
-        shown.add_row(Text(f"  {rule}"), _bar(share, utf8), f"{share:.1%}", Text(note, style="dim"))
-    return shown
+        yield Text("  used up: every further query is refused", style="red")
+        return
+    for rule, share in sorted(account.rules.items(), key=lambda item: (item[0] == _SLACK, -item[1])):
+        bar = Text.assemble(_bar(share, width, utf8), "  ") if width >= _SHORTEST_BAR else Text()
+        yield Text.assemble(f"  {rule:<9}", bar, f"{share:>7.1%}", no_wrap=True, overflow="ignore")
+    for rule in ended(account):
+        yield Text(f"  {rule:<9}ended: a query went beyond it", style="dim")
 
 
-def _bar(share: float, utf8: bool) -> Text:
-    eighths = round(min(1.0, max(0.0, share)) * _BAR * 8)
+def ended(account: AccountState) -> tuple[str, ...]:
+    """Rules of the account's filter that a charge has ended for ever, or all when nothing is admitted."""
+    opened = Portfolio.open(account.epsilon, account.delta).rules()
+    return tuple(rule for rule in opened if rule not in account.rules)
+
+
+def _legend(accounts: Sequence[AccountState]) -> str:
+    named = {rule for account in accounts for rule in (*account.rules, *ended(account))}
+    rules = ", ".join(f"{rule}: {meaning}" for rule, meaning in _MEANINGS.items() if rule in named)
+    return f"A query needs one rule with room{_NEEDS_SLACK if _SLACK in named else ''}. {_MORE}\n{rules}."
+
+
+def _bar(share: float, width: int, utf8: bool) -> Text:
+    eighths = round(min(1.0, max(0.0, share)) * width * 8)
     full, rest = divmod(eighths, 8)
     if not utf8:
-        return Text("#" * full + "." * (_BAR - full))
+        return Text("#" * full + "." * (width - full))
     filled = "█" * full + (_EIGHTHS[rest] if rest else "")
-    return Text.assemble((filled, _colour(share)), ("░" * (_BAR - len(filled)), "dim"))
+    return Text.assemble((filled, _colour(share)), ("░" * (width - len(filled)), "dim"))
 
 
 def _colour(share: float) -> str:
@@ -175,15 +201,6 @@ def _colour(share: float) -> str:
 
 def _figure(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
-
-
-def _plain_table(names: tuple[str, ...], right: tuple[int, ...]) -> Table:
-    shown = Table(
-        box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, header_style="bold", show_edge=False
-    )
-    for index, name in enumerate(names):
-        shown.add_column(name, justify="right" if index in right else "left")
-    return shown
 
 
 def paid(charges: Sequence[Charge]) -> str:
@@ -197,14 +214,14 @@ def paid(charges: Sequence[Charge]) -> str:
     return "; ".join(f"{price} from {', '.join(accounts)}" for price, accounts in prices.items())
 
 
-def findings(found: Sequence[Finding]) -> Table:
+def findings(found: Sequence[Finding]) -> Grid:
     """The checks of an audit, with what each has to say."""
-    shown = _plain_table(("check", "", "entry", "detail"), right=(2,))
+    rows = []
     for finding in found:
         verdict = Text("ok", style="green") if finding.ok else Text("failed", style="bold red")
         place = "" if finding.sequence is None else f"{finding.sequence:,}"
-        shown.add_row(finding.check, verdict, place, Text(printable(finding.detail)))
-    return shown
+        rows.append((Text(finding.check), verdict, Text(place), Text(printable(finding.detail))))
+    return Grid(("check", "", "entry", "detail"), (False, False, True, False), rows)
 
 
 def entries(lines: Sequence[Line]) -> RenderableType:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -40,6 +42,26 @@ def test_the_demo_tells_its_story_and_leaves_no_ledger(clinic: Path) -> None:
     assert result.stdout.count("±") > 15
     assert RARE_DIAGNOSIS not in result.stdout
     assert sorted(path.name for path in clinic.parent.iterdir()) == ["clinic.duckdb", "clinic.yaml"]
+
+
+def test_the_command_at_the_end_runs_where_the_reader_is(
+    clinic: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(clinic.parent)
+    demonstrated = CliRunner().invoke(program, ["demo", "--policy", str(clinic)])
+
+    command = demonstrated.stdout.splitlines()[-1]
+    result = subprocess.run(
+        [*shlex.split(command), "--ledger", ":memory:"],
+        env={"PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert " -p clinic.yaml " in command
+    assert result.returncode == 0, result.stderr
+    assert "This query costs" in result.stdout
 
 
 def test_without_the_sample_data_the_demo_says_how_to_build_it(
