@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from math import isfinite
 from typing import Final, TypeAlias, assert_never
 
@@ -352,6 +353,12 @@ def read_decimal(source: object) -> Decimal:
     """The decimal of a `decimal_text`; ValueError for anything else."""
     if not isinstance(source, str):
         raise ValueError("a decimal number is stored as a string")
+    return _decimal(source)
+
+
+@lru_cache(maxsize=1024)
+def _decimal(source: str) -> Decimal:
+    # Nearly all decimals that a replay reads are budgets and prices that it has read before.
     try:
         return Decimal(source)
     except ArithmeticError:

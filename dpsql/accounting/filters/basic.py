@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 
 from dpsql.accounting.event import Event, decimal_text, read_decimal
@@ -49,7 +49,7 @@ class Basic:
         epsilon = epsilon_of(event)
         if epsilon is None or epsilon > self.rest:
             return None
-        return replace(self, rest=EXACT.subtract(self.rest, epsilon))
+        return Basic(self.budget, EXACT.subtract(self.rest, epsilon))
 
     def more(self, event: Event) -> int:
         """How many such events fit."""
@@ -91,7 +91,7 @@ class Slack:
     def step(self, event: Event) -> Slack | None:
         """The slack after the event, or None."""
         delta = delta_of(event)
-        return None if delta > self.rest else replace(self, rest=EXACT.subtract(self.rest, delta))
+        return None if delta > self.rest else Slack(self.budget, EXACT.subtract(self.rest, delta))
 
     def more(self, event: Event) -> int:
         """How many such events fit."""

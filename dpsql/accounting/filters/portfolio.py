@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import lru_cache
 from typing import Final, TypeAlias, assert_never
 
 from dpsql.accounting.conversion import best_order, mu_for, rdp_budget
@@ -120,11 +121,10 @@ class Portfolio:
             raise ValueError("not the stored form of an account, or of another version")
         try:
             rules = tuple(_rule_from_dict(rule) for rule in live)
-            budget = [read_decimal(source[key]) for key in ("epsilon", "delta", "slack_share")]
+            budget = _read_budget(source["epsilon"], source["delta"], source["slack_share"])
             rest = Slack.from_dict(slack)
         except KeyError as missing:
             raise ValueError(f"the stored form of an account lacks {missing}") from None
-        check_budget(*budget)
         if not rules or len({rule.name for rule in rules}) != len(rules):
             raise ValueError("a stored account has at least one rule and none twice")
         return Portfolio(budget[0], budget[1], budget[2], rules, rest)
@@ -169,6 +169,20 @@ def split(delta: Decimal, slack_share: Decimal) -> tuple[Slack, Decimal]:
     """(slack, the delta left for conversion); they add up to `delta` exactly."""
     slack = EXACT.multiply(delta, slack_share)
     return Slack(slack, slack), EXACT.subtract(delta, slack)
+
+
+def _read_budget(epsilon: object, delta: object, slack_share: object) -> tuple[Decimal, Decimal, Decimal]:
+    if isinstance(epsilon, str) and isinstance(delta, str) and isinstance(slack_share, str):
+        return _checked_budget(epsilon, delta, slack_share)
+    raise ValueError("the decimal numbers of a budget are stored as strings")
+
+
+@lru_cache(maxsize=256)
+def _checked_budget(epsilon: str, delta: str, slack_share: str) -> tuple[Decimal, Decimal, Decimal]:
+    # Cached because a replay reads the same few budgets with every state.
+    budget = read_decimal(epsilon), read_decimal(delta), read_decimal(slack_share)
+    check_budget(*budget)
+    return budget
 
 
 def _too_large(epsilon: Decimal, delta: Decimal) -> bool:
