@@ -7,16 +7,19 @@ text, floats as hexadecimal), so that they hash the same on every machine; docs/
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final, TypeAlias, assert_never
 
 from dpsql.accounting import event as events
+from dpsql.accounting.event import Event
 from dpsql.accounting.filters import Portfolio
 from dpsql.plan.charge import Charge
 
 FORMAT: Final = 1
-_JSON: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
+# What is written is built here and has no cycles; looking for them takes a fifth of the time.
+_JSON: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False, check_circular=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,14 +274,23 @@ def _charged_from_dict(fields: dict[str, Any]) -> Charged:
         plan_digest=_text(fields["plan_digest"]),
         replay_key=_text(fields["replay_key"]),
         key=None if fields["key"] is None else _text(fields["key"]),
-        debits=tuple(_debit_from_dict(debit) for debit in fields["debits"]),
+        debits=tuple(_debits(fields["debits"])),
     )
 
 
-def _debit_from_dict(fields: dict[str, Any]) -> Debit:
+def _debits(several: list[dict[str, Any]]) -> Iterator[Debit]:
+    # Most accounts of a query are charged the same event; it is read once for all of them in a row.
+    source, event = None, None
+    for fields in several:
+        if event is None or fields["event"] != source:
+            source, event = fields["event"], events.from_dict(fields["event"])
+        yield _debit_from_dict(fields, event)
+
+
+def _debit_from_dict(fields: dict[str, Any], event: Event) -> Debit:
     charge = Charge(
         account=_text(fields["account"]),
-        event=events.from_dict(fields["event"]),
+        event=event,
         epsilon=events.read_decimal(fields["epsilon"]),
         delta=events.read_decimal(fields["delta"]),
     )

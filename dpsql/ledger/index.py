@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Protocol, TypeVar, assert_never
 
 from dpsql.accounting.filters import Portfolio
@@ -16,6 +17,7 @@ from dpsql.ledger.chain import Anchor
 from dpsql.ledger.damage import broken
 from dpsql.ledger.entry import (
     Account,
+    AccountSpec,
     Charged,
     Entry,
     Failed,
@@ -46,12 +48,18 @@ _T = TypeVar("_T")
 
 
 class Values(Protocol):
-    """The part of a store that holds the index."""
+    """The part of a store that holds the index.
+
+    A value is put as the function that writes it: a replay overwrites most values before anybody reads them.
+    """
+
+    def has(self, kind: str, name: str) -> bool:
+        """Whether there is such a value."""
 
     def get(self, kind: str, name: str) -> str | None:
         """One value."""
 
-    def put(self, kind: str, name: str, value: str) -> None:
+    def put(self, kind: str, name: str, write: Callable[[], str]) -> None:
         """Sets a value."""
 
     def drop(self, kind: str, name: str) -> None:
@@ -65,15 +73,20 @@ class MemoryValues:
     """An index in memory, for a replay."""
 
     def __init__(self) -> None:
-        self._kinds: dict[str, dict[str, str]] = {kind: {} for kind in KINDS}
+        self._kinds: dict[str, dict[str, Callable[[], str]]] = {kind: {} for kind in KINDS}
+
+    def has(self, kind: str, name: str) -> bool:
+        """Whether there is such a value."""
+        return name in self._kinds[kind]
 
     def get(self, kind: str, name: str) -> str | None:
         """One value."""
-        return self._kinds[kind].get(name)
+        write = self._kinds[kind].get(name)
+        return None if write is None else write()
 
-    def put(self, kind: str, name: str, value: str) -> None:
+    def put(self, kind: str, name: str, write: Callable[[], str]) -> None:
         """Sets a value."""
-        self._kinds[kind][name] = value
+        self._kinds[kind][name] = write
 
     def drop(self, kind: str, name: str) -> None:
         """Removes a value."""
@@ -81,7 +94,7 @@ class MemoryValues:
 
     def items(self, kind: str) -> dict[str, str]:
         """All values of a kind."""
-        return self._kinds[kind]
+        return {name: write() for name, write in self._kinds[kind].items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +182,7 @@ def apply(values: Values, numbered: Numbered) -> None:
     Raises:
         KeyError: when the entry refers to a receipt or an account that no earlier entry made.
     """
-    values.put(HEAD, ONLY, str(Anchor(numbered.sequence, numbered.hash)))
+    values.put(HEAD, ONLY, lambda: str(Anchor(numbered.sequence, numbered.hash)))
     _apply(values, numbered.sequence, numbered.entry)
 
 
@@ -188,10 +201,11 @@ def _apply(values: Values, sequence: int, entry: Entry) -> None:
             _put_charge(values, sequence, entry)
         case Released(receipt):
             outcome = _close(values, receipt, sequence, released=True)
-            values.put(REPLAY, outcome.replay_key, receipt)
+            values.put(REPLAY, outcome.replay_key, lambda: receipt)
         case Failed(receipt):
             outcome = _close(values, receipt, sequence, released=False)
-            values.put(FAILURES, outcome.analyst, str(read_failures(values, outcome.analyst) + 1))
+            failures = read_failures(values, outcome.analyst) + 1
+            values.put(FAILURES, outcome.analyst, lambda: str(failures))
         case Unlocked(analyst):
             values.drop(FAILURES, analyst)
         case _:
@@ -199,26 +213,26 @@ def _apply(values: Values, sequence: int, entry: Entry) -> None:
 
 
 def _put_policy(values: Values, policy: CurrentPolicy, accounts: tuple[Account, ...]) -> None:
-    values.put(POLICY, ONLY, _dumps(policy))
+    values.put(POLICY, ONLY, partial(_dumps, policy))
     charged = {name: standing.charged for name, standing in read_standings(values).items()}
     for name in charged:
         values.drop(ACCOUNT, name)
         values.drop(STATE, name)
     for account in accounts:
         name = account.spec.account
-        values.put(ACCOUNT, name, dumps(spec_to_dict(account.spec)))
+        values.put(ACCOUNT, name, partial(_dumps_spec, account.spec))
         _put_state(values, name, account.state, policy.sequence, charged.get(name, 0))
 
 
 def _put_charge(values: Values, sequence: int, entry: Charged) -> None:
     for debit in entry.debits:
-        if values.get(STATE, debit.charge.account) is None:
+        if not values.has(STATE, debit.charge.account):
             raise KeyError(debit.charge.account)
         _put_state(values, debit.charge.account, debit.after, sequence, sequence)
     outcome = Outcome(entry.analyst, entry.replay_key, entry.key, sequence, closed=None, released=False)
-    values.put(RECEIPT, entry.receipt, _dumps(outcome))
+    values.put(RECEIPT, entry.receipt, partial(_dumps, outcome))
     if entry.key is not None:
-        values.put(KEY, entry.key, entry.receipt)
+        values.put(KEY, entry.key, lambda: entry.receipt)
 
 
 def _dumps(value: CurrentPolicy | Outcome) -> str:
@@ -226,8 +240,16 @@ def _dumps(value: CurrentPolicy | Outcome) -> str:
 
 
 def _put_state(values: Values, name: str, state: Portfolio | None, sequence: int, charged: int) -> None:
+    values.put(STATE, name, partial(_dumps_state, state, sequence, charged))
+
+
+def _dumps_spec(spec: AccountSpec) -> str:
+    return dumps(spec_to_dict(spec))
+
+
+def _dumps_state(state: Portfolio | None, sequence: int, charged: int) -> str:
     held = None if state is None else state.to_dict()
-    values.put(STATE, name, dumps({"state": held, "sequence": sequence, "charged": charged}))
+    return dumps({"state": held, "sequence": sequence, "charged": charged})
 
 
 def _standing(spec: str, text: str | None) -> Standing:
@@ -258,5 +280,5 @@ def _close(values: Values, receipt: str, sequence: int, *, released: bool) -> Ou
     if before is None or before.closed is not None:
         raise KeyError(receipt)
     outcome = Outcome(before.analyst, before.replay_key, before.key, before.charged, sequence, released)
-    values.put(RECEIPT, receipt, _dumps(outcome))
+    values.put(RECEIPT, receipt, partial(_dumps, outcome))
     return outcome

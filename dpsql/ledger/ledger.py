@@ -241,7 +241,7 @@ class Ledger(LedgerReader):
 
     def _create(self) -> None:
         secret = os.urandom(32)
-        self._store.put(index.SECRET, index.ONLY, secret.hex())
+        self._store.put(index.SECRET, index.ONLY, secret.hex)
         append(self._store, opened(self._terms, hashlib.sha256(secret).hexdigest()))
 
     def _current(self) -> index.CurrentPolicy:

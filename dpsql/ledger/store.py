@@ -11,7 +11,7 @@ import sqlite3
 import stat
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ from urllib.parse import quote
 
 from dpsql import errors
 from dpsql.ledger.damage import broken
+from dpsql.ledger.sealed import sealed
 
 VERSION: Final = 1
 MEMORY: Final = ":memory:"
@@ -67,13 +68,16 @@ class Store(Protocol):
     def append(self, row: Row) -> None:
         """Adds a row; its number must be new."""
 
+    def has(self, kind: str, name: str) -> bool:
+        """Whether the index has such a value."""
+
     def get(self, kind: str, name: str) -> str | None:
         """One value of the index."""
 
     def items(self, kind: str) -> dict[str, str]:
         """All values of a kind."""
 
-    def put(self, kind: str, name: str, value: str) -> None:
+    def put(self, kind: str, name: str, write: Callable[[], str]) -> None:
         """Sets a value of the index."""
 
     def drop(self, kind: str, name: str) -> None:
@@ -148,6 +152,10 @@ class SQLiteStore:
             (row.sequence, row.time, row.body, row.hash),
         )
 
+    def has(self, kind: str, name: str) -> bool:
+        """Whether the index has such a value."""
+        return self.get(kind, name) is not None
+
     def get(self, kind: str, name: str) -> str | None:
         """One value of the index."""
         row = self._execute("SELECT value FROM state WHERE kind = ? AND name = ?", (kind, name)).fetchone()
@@ -157,12 +165,12 @@ class SQLiteStore:
         """All values of a kind, ordered by name."""
         return dict(self._execute("SELECT name, value FROM state WHERE kind = ? ORDER BY name", (kind,)))
 
-    def put(self, kind: str, name: str, value: str) -> None:
+    def put(self, kind: str, name: str, write: Callable[[], str]) -> None:
         """Sets a value of the index."""
         self._execute(
             "INSERT INTO state (kind, name, value) VALUES (?, ?, ?)"
             " ON CONFLICT (kind, name) DO UPDATE SET value = excluded.value",
-            (kind, name, value),
+            (kind, name, write()),
         )
 
     def drop(self, kind: str, name: str) -> None:
@@ -273,7 +281,7 @@ def _sync_folder(path: str) -> None:
 
 
 def _connect(path: str, *, read_only: bool) -> sqlite3.Connection:
-    mode = "ro" if read_only else "rw"
+    mode = ("ro&immutable=1" if sealed(path) else "ro") if read_only else "rw"
     target = path if path == MEMORY else f"file:{quote(os.path.abspath(path))}?mode={mode}"
     connection = sqlite3.connect(
         target, uri=path != MEMORY, timeout=_PATIENCE, isolation_level=None, check_same_thread=False

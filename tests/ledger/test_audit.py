@@ -68,7 +68,7 @@ def forge(path: Path, entries: list[Entry]) -> set[str]:
     forged = path.with_suffix(".forged")
     store = open_store(forged)
     with store.writing():
-        store.put("secret", "", secret)
+        store.put("secret", "", lambda: secret)
         for entry in entries:
             append(store, entry)
     store.close()
