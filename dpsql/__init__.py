@@ -64,3 +64,7 @@ def __getattr__(name: str) -> Any:
 
         return getattr(dbapi, name)
     raise AttributeError(f"module 'dpsql' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "errors"])

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from dpsql import errors
 from dpsql.engine.release import Release
-from dpsql.errors import InterfaceError, NotSupportedError
+from dpsql.errors import InterfaceError, NotSupportedError, ProgrammingError
 from dpsql.ledger import AccountState
 from dpsql.plan.plan import Plan, PublicPlan
 from dpsql.policy.model import Policy
@@ -22,7 +22,7 @@ threadsafety: Final = 2
 paramstyle: Final = "qmark"
 
 Number = Decimal | float | int | str
-Wish = str | Mapping[str, str]
+Wish = str | float | int | Mapping[str, str]
 
 
 def connect(
@@ -44,6 +44,8 @@ def connect(
     Raises:
         PolicyError, PolicyRefused, OperationalError: as `Session.open`.
     """
+    if not isinstance(policy, (str, Path, Policy)):
+        raise InterfaceError(errors.USAGE, "The policy is neither a path nor a Policy.")
     defaults = Terms(_decimal("epsilon", epsilon), _decimal("delta", delta))
     return Connection(Session.open(policy, ledger, analyst), defaults)
 
@@ -64,7 +66,12 @@ class Connection:
         self.close()
 
     def cursor(self) -> Cursor:
-        """A new cursor."""
+        """A new cursor.
+
+        Raises:
+            InterfaceError: DP900 when the connection is closed.
+        """
+        self._session.require_open()
         return Cursor(self)
 
     def execute(self, sql: str, params: Sequence[Value] | None = None, **terms: object) -> Cursor:
@@ -85,7 +92,7 @@ class Connection:
         Raises:
             ProgrammingError, NotSupportedError: the query is refused.
         """
-        return self._session.explain(sql, tuple(params or ()), self._terms(epsilon, delta, error))
+        return self._session.explain(_text(sql), _values(params), self._terms(epsilon, delta, error))
 
     def budget(self) -> tuple[AccountState, ...]:
         """Per account: its budget, what remains of each filter rule, how many more queries like the last."""
@@ -96,7 +103,12 @@ class Connection:
         self._session.close()
 
     def commit(self) -> None:
-        """Do nothing: a charge is durable before its query runs."""
+        """Do nothing: a charge is durable before its query runs.
+
+        Raises:
+            InterfaceError: DP900 when the connection is closed.
+        """
+        self._session.require_open()
 
     def rollback(self) -> None:
         """Refuse: what has been spent stays spent.
@@ -112,7 +124,7 @@ class Connection:
         return Terms(
             _decimal("epsilon", epsilon) if epsilon is not None else self._defaults.epsilon,
             _decimal("delta", delta) if delta is not None else self._defaults.delta,
-            error,
+            _wish(error),
         )
 
     def _answer(
@@ -124,7 +136,7 @@ class Connection:
         error: Wish | None,
         key: str | None,
     ) -> Release:
-        return self._session.answer(sql, tuple(params or ()), self._terms(epsilon, delta, error), key)
+        return self._session.answer(_text(sql), _values(params), self._terms(epsilon, delta, error), key)
 
 
 class Cursor:
@@ -250,3 +262,33 @@ def _decimal(name: str, number: Number | None) -> Decimal | None:
         return Decimal(str(number))
     except ArithmeticError:
         raise InterfaceError(errors.USAGE, f"{name} is not a number.") from None
+
+
+def _text(sql: object) -> str:
+    if not isinstance(sql, str):
+        raise InterfaceError(errors.USAGE, "The query is not a text.")
+    return sql
+
+
+def _values(params: object) -> tuple[Value, ...]:
+    """The parameters as plain Python values; numpy's numbers are read as Python's."""
+    if params is None:
+        return ()
+    if isinstance(params, (str, bytes)) or not isinstance(params, Sequence):
+        raise ProgrammingError(
+            errors.PARAMETERS, "The parameters are not a list of values.", hint="Write [value], also for one."
+        )
+    return tuple(_value(value) for value in params)
+
+
+def _value(value: Any) -> Value:
+    plain: Value = value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value
+    return plain
+
+
+def _wish(error: object) -> str | Mapping[str, str] | None:
+    if error is None or isinstance(error, (str, Mapping)):
+        return error
+    if isinstance(error, (int, float)) and not isinstance(error, bool):
+        return str(error)
+    raise InterfaceError(errors.USAGE, "The wanted error is not a number, a text or a mapping of texts.")

@@ -132,8 +132,7 @@ class Session:
             return replace(plan, sql=program.sql, outlook=self._outlook(plan))
 
     def _resolve(self, sql: str, parameters: Sequence[Value]) -> Query:
-        if not self._open:
-            raise InterfaceError(errors.CLOSED, "The connection is closed.")
+        self.require_open()
         return resolve(parse(sql), self.policy, parameters)
 
     def _plan(self, query: Query, terms: Terms) -> tuple[Plan, Program]:
@@ -181,7 +180,7 @@ class Session:
         except EngineFailure:
             self._ledger.fail(receipt)
             raise
-        except (MemoryError, ValueError, TypeError, ArithmeticError) as fault:
+        except (MemoryError, ValueError, TypeError, ArithmeticError, RuntimeError) as fault:
             # What failed may tell of the rows; the operator learns the kind, the analyst nothing.
             LOG.error("run of receipt %s failed: %s", receipt.id, type(fault).__name__)
             self._ledger.fail(receipt)
@@ -216,8 +215,22 @@ class Session:
         return tuple(Outlook(c.account, left[c.account], self._ledger.more(c)) for c in plan.charges)
 
     def budget(self) -> tuple[AccountState, ...]:
-        """Every account: its budget, what remains of each rule, how many more queries like the last fit."""
+        """Every account: its budget, what remains of each rule, how many more queries like the last fit.
+
+        Raises:
+            InterfaceError: DP900 when the session is closed.
+        """
+        self.require_open()
         return self._ledger.accounts()
+
+    def require_open(self) -> None:
+        """Refuse the use of a closed session.
+
+        Raises:
+            InterfaceError: DP900.
+        """
+        if not self._open:
+            raise InterfaceError(errors.CLOSED, "The connection is closed.")
 
     def close(self) -> None:
         """Close the database, the ledger and the post-processor; a second call does nothing."""

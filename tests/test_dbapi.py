@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import datetime
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
+import duckdb
+import numpy as np
 import pytest
 
 import dpsql
@@ -253,3 +259,91 @@ def test_an_unlisted_analyst_is_refused_at_connect(tmp_path: Path) -> None:
             charge.account for charge in connection.execute("SELECT COUNT(*) FROM visits").release.charges
         }
     assert accounts == {"table:visits", "unit:patient", "analyst:alice"}
+
+
+@pytest.mark.parametrize("params", ["F", 0.5, b"F", {"sex": "F"}])
+def test_parameters_that_are_no_list_are_refused_with_a_hint(
+    connection: dpsql.Connection, params: object
+) -> None:
+    with pytest.raises(ProgrammingError, match="DP103"):
+        connection.execute("SELECT COUNT(*) FROM patients WHERE sex = ?", params)  # type: ignore[arg-type]
+
+
+def test_numbers_of_numpy_are_parameters_like_others(connection: dpsql.Connection) -> None:
+    plain = connection.explain("SELECT SUM(LEAST(cost, ?)) FROM patients WHERE age > ?", [2.5, 40])
+
+    numbers: list[Any] = [np.float64(2.5), np.int64(40)]
+    numpys = connection.explain("SELECT SUM(LEAST(cost, ?)) FROM patients WHERE age > ?", numbers)
+
+    assert numpys.sql == plain.sql
+
+
+def test_a_wanted_error_may_be_a_number(connection: dpsql.Connection) -> None:
+    text, number = (connection.explain("SELECT COUNT(*) FROM patients", error=wish) for wish in ("±20", 20))
+
+    assert text.charges == number.charges
+
+
+def test_wrong_use_is_an_error_of_ours(policy: Path, connection: dpsql.Connection) -> None:
+    with pytest.raises(InterfaceError, match="DP903"):
+        connection.execute(None)  # type: ignore[arg-type]
+    with pytest.raises(InterfaceError, match="DP903"):
+        connection.explain("SELECT COUNT(*) FROM patients", error=[20])  # type: ignore[arg-type]
+    with pytest.raises(PolicyRefused, match="DP215"):
+        connection.explain("SELECT COUNT(*) AS n FROM patients", error={"n": 20})  # type: ignore[dict-item]
+    with pytest.raises(InterfaceError, match="DP903"):
+        dpsql.connect(None)  # type: ignore[arg-type]
+
+
+def test_a_closed_connection_refuses_everything_but_closing(policy: Path) -> None:
+    connection = dpsql.connect(policy, ledger=":memory:")
+    connection.close()
+
+    for use in (connection.cursor, connection.commit, connection.budget):
+        with pytest.raises(InterfaceError, match="DP900"):
+            use()
+    connection.close()
+
+
+def test_the_module_lists_its_public_names() -> None:
+    assert {"connect", "Connection", "BudgetExceeded", "apilevel"} <= set(dir(dpsql))
+    assert "TYPE_CHECKING" not in dir(dpsql)
+
+
+INTERRUPTED = """
+import os, signal, sys, threading, time
+import duckdb, dpsql
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+with dpsql.connect(sys.argv[1]) as connection:
+    interrupt = lambda: (time.sleep(0.5), os.kill(os.getpid(), signal.SIGINT))
+    threading.Thread(target=interrupt, daemon=True).start()
+    try:
+        connection.execute("SELECT SUM(a), COUNT(*) FROM many WHERE SQRT(EXP(a % 7)) > LN(a % 11 + 1)")
+    except KeyboardInterrupt:
+        print("interrupted", [state.rules["basic"] for state in connection.budget()])
+"""
+
+
+def test_an_interrupt_during_a_run_is_a_keyboard_interrupt_and_the_charge_stays(tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "many.duckdb")) as database:
+        database.execute(
+            "CREATE TABLE many AS SELECT range // 3 AS u, range % 1000 AS a FROM range(20000000)"
+        )
+    (tmp_path / "many.yaml").write_text(
+        "version: 1\nid: many\nsource: many.duckdb\nprivacy_unit: {name: u}\n"
+        "per_query: {epsilon: 0.1, delta: 0}\ntables:\n  many:\n    unit: u\n    max_rows: 3\n"
+        "    budget: {epsilon: 1, delta: 0}\n    columns:\n      u: {type: integer}\n"
+        "      a: {type: integer, bounds: [0, 1000]}\n",
+        "utf-8",
+    )
+
+    ran = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, str(tmp_path / "many.yaml")],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+    assert ran.stdout.split() == ["interrupted", "[0.9,", "0.9]"], ran.stderr

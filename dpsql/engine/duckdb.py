@@ -18,16 +18,20 @@ from numpy.typing import NDArray
 from dpsql import errors
 from dpsql.analysis.partitions import Key
 from dpsql.engine.catalog import Catalog
+from dpsql.engine.fit import misfits
+from dpsql.engine.folder import READERS, Folder
+from dpsql.engine.interrupt import interruptible
 from dpsql.engine.noise import cell_type, in_unit, noise_table
 from dpsql.engine.postprocess import SETTINGS
 from dpsql.engine.public import PublicFacts, public_sql
 from dpsql.engine.release import Relation
-from dpsql.engine.render import SQL_TYPES, quote, text
+from dpsql.engine.render import SQL_TYPES, quote
 from dpsql.engine.rewrite import Program
 from dpsql.errors import EngineFailure, OperationalError
 from dpsql.ledger.receipt import Receipt
 from dpsql.mechanisms import NoiseSource
 from dpsql.plan.plan import Plan
+from dpsql.policy.load import misfit
 from dpsql.policy.model import Policy
 from dpsql.sql.relation import Query
 
@@ -40,12 +44,6 @@ LOCKED: Final[dict[str, str | bool | int | float | list[str]]] = {
     "perfect_ht_threshold": 20,
     # Every unit that has a row has a weight: filtering rows by the units of the join drops none.
     "disabled_optimizers": "join_filter_pushdown",
-}
-
-_READERS: Final = {
-    ".parquet": "read_parquet({})",
-    # Types come from the policy: sniffed ones would follow the rows, and a bad line would be an error.
-    ".csv": "read_csv({}, header=true, all_varchar=true, ignore_errors=true)",
 }
 
 
@@ -61,7 +59,9 @@ class DuckDBBackend:
         """
         self._policy = policy
         self._lock = threading.Lock()
-        self._connection = _connect(policy.source_path)
+        source = policy.source_path
+        self._folder = Folder(source) if source.is_dir() else None
+        self._connection = _connect(source) if self._folder is None else _connect_folder(self._folder, policy)
         try:
             self.facts = self._pin()
         except BaseException:
@@ -69,7 +69,10 @@ class DuckDBBackend:
             raise
 
     def _pin(self) -> PublicFacts:
-        found = Catalog(self._connection, untyped=_untyped(self._policy.source_path))
+        found = Catalog(self._connection, self._folder)
+        breaches = misfits(self._policy, found)
+        if breaches:
+            raise misfit(self._policy, breaches)
         facts, public = {}, {}
         for table in self._policy.tables.values():
             facts[table.name] = found.facts(table)
@@ -119,7 +122,8 @@ class DuckDBBackend:
         receipt.consume()
         with self._lock:
             try:
-                return self._measure(plan, program, cap_key, noise)
+                with interruptible():
+                    return self._measure(plan, program, cap_key, noise)
             except duckdb.Error as fault:
                 # The engine's text can quote values of rows: only its kind is logged.
                 LOG.error("run of receipt %s failed: %s", receipt.id, type(fault).__name__)
@@ -166,15 +170,15 @@ def _relation(plan: Plan, program: Program, fetched: Mapping[str, NDArray[Any]])
 
 def _connect(source: Path) -> duckdb.DuckDBPyConnection:
     try:
-        if source.is_dir():
-            return _connect_folder(source)
         if source.is_file():
             return duckdb.connect(str(source), read_only=True, config=SETTINGS | LOCKED)
     except duckdb.Error as fault:
         raise OperationalError(
             errors.SOURCE,
             f"The source {source.name!r} cannot be opened ({type(fault).__name__}).",
-            hint="It must be a DuckDB file that no other program writes to.",
+            hint="Name the folder of the file: each file in it is a table."
+            if source.suffix.lower() in READERS
+            else "It must be a DuckDB file that no other program writes to.",
         ) from None
     raise OperationalError(
         errors.SOURCE,
@@ -183,22 +187,16 @@ def _connect(source: Path) -> duckdb.DuckDBPyConnection:
     )
 
 
-def _connect_folder(folder: Path) -> duckdb.DuckDBPyConnection:
+def _connect_folder(folder: Folder, policy: Policy) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(":memory:")
-    files = [path for path in sorted(folder.iterdir()) if path.suffix.lower() in _READERS]
-    listed = ", ".join(text(str(path)) for path in files)
-    connection.execute(f"SET allowed_paths=[{listed}]").fetchall()
-    for setting, value in SETTINGS.items():
-        connection.execute(f"SET {setting}={value}").fetchall()
-    for path in files:
-        rows = f"SELECT * FROM {_READERS[path.suffix.lower()].format(text(str(path)))}"
-        connection.execute(f"CREATE VIEW {quote(path.stem)} AS {rows}").fetchall()
-    for setting, value in reversed(LOCKED.items()):
-        connection.execute(f"SET {setting}='{value}'").fetchall()
+    try:
+        folder.allow(connection, policy.tables)
+        for setting, value in SETTINGS.items():
+            connection.execute(f"SET {setting}={value}").fetchall()
+        folder.attach(connection, policy.tables)
+        for setting, value in reversed(LOCKED.items()):
+            connection.execute(f"SET {setting}='{value}'").fetchall()
+    except BaseException:
+        connection.close()
+        raise
     return connection
-
-
-def _untyped(source: Path) -> frozenset[str]:
-    if not source.is_dir():
-        return frozenset()
-    return frozenset(path.stem.lower() for path in source.iterdir() if path.suffix.lower() == ".csv")

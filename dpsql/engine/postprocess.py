@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dpsql import errors
 from dpsql.engine.halfwidth import HalfWidths, combined, moved, noisy
+from dpsql.engine.interrupt import interruptible
 from dpsql.engine.release import Column, Relation, Release, python_values
 from dpsql.engine.render import SQL_TYPES, Renderer, quote
 from dpsql.errors import EngineFailure
@@ -66,7 +67,8 @@ class Postprocessor:
             return _release(query.items, half_widths, fetched)
         with self._lock:
             try:
-                fetched = self._run(statement(query, half_widths), relation)
+                with interruptible():
+                    fetched = self._run(statement(query, half_widths), relation)
             except duckdb.Error:
                 raise EngineFailure(
                     errors.ENGINE_FAILURE, "The noisy values could not be shaped into the answer."

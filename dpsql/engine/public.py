@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsql import errors
+from dpsql.engine.interrupt import interruptible
 from dpsql.engine.postprocess import SETTINGS
 from dpsql.engine.release import Relation
 from dpsql.engine.render import SQL_TYPES, Renderer, quote
@@ -189,7 +190,8 @@ class PublicFacts:
             return outer, Relation({"one": Type.INTEGER}, {"one": np.zeros(1, dtype=np.int64)})
         with self._lock:
             try:
-                fetched = dict(self._connection.execute(sql).fetchnumpy())
+                with interruptible():
+                    fetched = dict(self._connection.execute(sql).fetchnumpy())
             except duckdb.Error:
                 raise EngineFailure(errors.ENGINE_FAILURE, "The query over public tables failed.") from None
         return outer, Relation(types, fetched)

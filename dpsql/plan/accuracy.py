@@ -72,7 +72,9 @@ def _targets(plan: Plan, wish: Wish) -> tuple[Target, ...]:
     return tuple(Target(noisy[name.lower()], _half_width(text)) for name, text in wish.items())
 
 
-def _half_width(text: str) -> float:
+def _half_width(text: object) -> float:
+    if not isinstance(text, str):
+        raise _refusal("The wanted error of a column is not a text.")
     plain, share = _PLAIN.fullmatch(text.strip()), _SHARE.fullmatch(text.strip())
     if plain is not None:
         value = float(plain.group(1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Final
 
@@ -55,7 +56,7 @@ def integer(value: int, position: Position | None) -> Literal:
     return Literal(value, Type.INTEGER)
 
 
-def date(text: Literal, position: Position | None) -> Literal:
+def day(text: Literal, position: Position | None) -> Literal:
     """A text constant as a date.
 
     Raises:
@@ -69,11 +70,39 @@ def date(text: Literal, position: Position | None) -> Literal:
         ) from None
 
 
-def as_dates(arguments: tuple[Expression, ...]) -> tuple[Expression, ...]:
-    """Operands with text constants beside a date read as dates."""
-    if not any(argument.type is Type.DATE for argument in arguments):
-        return arguments
+def moment(constant: Literal, position: Position | None) -> Literal:
+    """A text or date constant as a timestamp; a date is its midnight.
+
+    Raises:
+        ProgrammingError: DP104 when it is not written YYYY-MM-DD HH:MM:SS, or has a time zone.
+    """
+    try:
+        value = datetime.datetime.fromisoformat(str(constant.value))
+    except ValueError:
+        value = None
+    if value is None or value.tzinfo is not None:
+        raise ProgrammingError(
+            errors.TYPE_MISMATCH, "A timestamp is not written as 'YYYY-MM-DD HH:MM:SS'.", position=position
+        )
+    return Literal(value, Type.TIMESTAMP)
+
+
+def as_times(arguments: tuple[Expression, ...], position: Position | None) -> tuple[Expression, ...]:
+    """Operands with constants beside a date read as dates, and beside a timestamp as timestamps."""
+    types = {argument.type for argument in arguments}
+    if Type.TIMESTAMP in types:
+        return _read(
+            arguments, frozenset({Type.TEXT, Type.DATE}), lambda constant: moment(constant, position)
+        )
+    if Type.DATE in types:
+        return _read(arguments, frozenset({Type.TEXT}), lambda known: day(known, position))
+    return arguments
+
+
+def _read(
+    arguments: tuple[Expression, ...], readable: frozenset[Type], read: Callable[[Literal], Literal]
+) -> tuple[Expression, ...]:
     return tuple(
-        date(argument, None) if isinstance(argument, Literal) and argument.type is Type.TEXT else argument
+        read(argument) if isinstance(argument, Literal) and argument.type in readable else argument
         for argument in arguments
     )

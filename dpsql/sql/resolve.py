@@ -44,7 +44,8 @@ def _bind(tree: exp.Select, parameters: Sequence[Value]) -> dict[int, Value]:
     if len(places) != len(parameters):
         raise ProgrammingError(
             errors.PARAMETERS,
-            f"The query has {len(places)} parameters and was given {len(parameters)} values.",
+            f"The query has {len(places)} question marks and was given {len(parameters)} values.",
+            hint="Give one value for each `?`: execute(sql, [value, ...]), or --param on the command line.",
         )
     return dict(zip(places, parameters, strict=True))
 

@@ -142,6 +142,18 @@ _WORDS: Final[dict[type[exp.Expr], str]] = {
 }
 
 
+_PARTS: Final[dict[tuple[type[exp.Expr], str], str]] = {
+    (exp.Table, "db"): "A table name with a schema",
+    (exp.Table, "catalog"): "A table name with a database",
+    (exp.In, "field"): "IN with anything but a list of constants",
+    (exp.In, "query"): "IN with a sub-query",
+    (exp.In, "unnest"): "IN with anything but a list of constants",
+    (exp.Select, "distinct"): "SELECT DISTINCT",
+    (exp.Select, "qualify"): "QUALIFY",
+    (exp.Select, "sample"): "Sampling",
+}
+
+
 def check(tree: exp.Select) -> None:
     """Refuse what is not on the list.
 
@@ -173,6 +185,13 @@ def _refusal(node: exp.Expr) -> UnsupportedQuery:
             hint="Ask the inner query first and put its released answer into this one.",
             position=position,
         )
+    if isinstance(node, exp.AggFunc):
+        return UnsupportedQuery(
+            errors.UNSAFE_FUNCTION,
+            f"The aggregate {_function_name(node)} is not supported.",
+            hint="COUNT, SUM and AVG are; docs/sql.md says what is not supported yet.",
+            position=position,
+        )
     if isinstance(node, exp.Func) and type(node) not in _WORDS:
         return UnsupportedQuery(
             errors.UNSAFE_FUNCTION,
@@ -194,6 +213,11 @@ def _refused_part(node: exp.Expr, name: str, value: object) -> UnsupportedQuery:
         and type(value[0]) not in SUPPORTED
     ):
         return _refusal(value[0])
+    described = _PARTS.get((type(node), name))
+    if described is not None:
+        return UnsupportedQuery(
+            errors.UNSUPPORTED, f"{described} is not supported.", position=position_of(node)
+        )
     part = name.rstrip("_").replace("_", " ").upper()
     return UnsupportedQuery(
         errors.UNSUPPORTED,

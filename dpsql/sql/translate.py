@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from dpsql import errors
 from dpsql.errors import Position, ProgrammingError, UnsupportedQuery
-from dpsql.sql.constant import NULL, as_dates, date, integer, literal
+from dpsql.sql.constant import NULL, as_times, day, integer, literal, moment
 from dpsql.sql.expression import (
     Aggregate,
     AggregateKind,
@@ -79,8 +79,8 @@ class Translator:
         return expression
 
     def _call(self, function: str, node: exp.Expr, *operands: exp.Expr) -> Expression:
-        arguments = as_dates(tuple(self.expression(operand) for operand in operands))
-        return call(function, arguments, position_of(node))
+        position = position_of(node)
+        return call(function, as_times(tuple(self.expression(o) for o in operands), position), position)
 
     def _paren(self, node: exp.Expr) -> Expression:
         return self.expression(node.this)
@@ -153,7 +153,9 @@ class Translator:
             raise UnsupportedQuery(
                 errors.UNSUPPORTED, "IN needs a list of constants.", position=position_of(node)
             )
-        return call("in", as_dates((self.expression(node.this), *values)), position_of(node))
+        return call(
+            "in", as_times((self.expression(node.this), *values), position_of(node)), position_of(node)
+        )
 
     def _like(self, node: exp.Expr) -> Expression:
         function = "ilike" if isinstance(node, exp.ILike) else "like"
@@ -245,10 +247,14 @@ class Translator:
         target = TARGETS.get(node.args["to"].this.name)
         position = position_of(node)
         if target is None:
-            raise UnsupportedQuery(errors.UNSUPPORTED, f"CAST knows {', '.join(TARGETS)}.", position=position)
+            names = ", ".join(dict.fromkeys(name for name, _ in TARGETS.values()))
+            raise UnsupportedQuery(errors.UNSUPPORTED, f"CAST knows {names}.", position=position)
         operand = self.expression(node.this)
-        if isinstance(operand, Literal) and operand.type is Type.TEXT and target[1] is Type.DATE:
-            return date(operand, position)
+        if isinstance(operand, Literal) and operand.type is Type.TEXT:
+            if target[1] is Type.DATE:
+                return day(operand, position)
+            if target[1] is Type.TIMESTAMP:
+                return moment(operand, position)
         if target[1] not in CONVERSIONS[operand.type]:
             raise ProgrammingError(
                 errors.TYPE_MISMATCH,

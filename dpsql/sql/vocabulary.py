@@ -90,15 +90,16 @@ TARGETS: Final[dict[str, tuple[str, Type]]] = {
     "TEXT": ("VARCHAR", Type.TEXT),
     "BOOLEAN": ("BOOLEAN", Type.BOOLEAN),
     "DATE": ("DATE", Type.DATE),
+    "TIMESTAMPNTZ": ("TIMESTAMP", Type.TIMESTAMP),
 }
 
 # Which conversions have a value for every input, or NULL.
 CONVERSIONS: Final[dict[Type, frozenset[Type]]] = {
-    Type.TEXT: frozenset({Type.TEXT, Type.INTEGER, Type.DOUBLE, Type.DATE, Type.BOOLEAN}),
+    Type.TEXT: frozenset({Type.TEXT, Type.INTEGER, Type.DOUBLE, Type.DATE, Type.TIMESTAMP, Type.BOOLEAN}),
     Type.INTEGER: frozenset({Type.TEXT, Type.INTEGER, Type.DOUBLE, Type.BOOLEAN}),
     Type.DOUBLE: frozenset({Type.INTEGER, Type.DOUBLE}),
     Type.BOOLEAN: frozenset({Type.TEXT, Type.INTEGER, Type.BOOLEAN}),
-    Type.DATE: frozenset({Type.TEXT, Type.DATE}),
-    Type.TIMESTAMP: frozenset({Type.TEXT, Type.DATE}),
+    Type.DATE: frozenset({Type.TEXT, Type.DATE, Type.TIMESTAMP}),
+    Type.TIMESTAMP: frozenset({Type.TEXT, Type.DATE, Type.TIMESTAMP}),
     Type.NULL: frozenset(Type),
 }

@@ -290,3 +290,20 @@ def test_a_refusal_has_its_place(hospital: Database, sql: str, code: str) -> Non
     assert found.code.name == code
     assert found.position is not None
     assert found.position.line == 2
+
+
+@pytest.mark.parametrize(
+    "constant", ["'2024-03-01 00:00:00'", "'2024-03-01'", "DATE '2024-03-01'", "TIMESTAMP '2024-03-01'"]
+)
+def test_a_constant_beside_a_timestamp_is_a_timestamp(hospital: Database, constant: str) -> None:
+    query = read(hospital, f"SELECT COUNT(*) FROM visits WHERE CAST(day AS TIMESTAMP) >= {constant}")
+
+    assert isinstance(query.where, Call)
+    assert query.where.arguments[1] == Literal(datetime.datetime(2024, 3, 1), Type.TIMESTAMP)
+
+
+@pytest.mark.parametrize("constant", ["'March'", "'2024-03-01 00:00:00+02:00'", "'2024-13-01'"])
+def test_a_text_that_is_no_timestamp_is_refused(hospital: Database, constant: str) -> None:
+    error = refusal(hospital, f"SELECT COUNT(*) FROM visits WHERE CAST(day AS TIMESTAMP) >= {constant}")
+
+    assert error.code is errors.TYPE_MISMATCH
