@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsql.errors import (
@@ -25,6 +26,9 @@ from dpsql.errors import (
 
 if TYPE_CHECKING:
     from dpsql.dbapi import Connection, Cursor, connect
+
+# Python prints records nobody handles on stderr, which an analyst may see.
+logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 __version__: Final = "0.1.0"
 apilevel: Final = "2.0"
