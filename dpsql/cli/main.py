@@ -13,6 +13,7 @@ import click
 
 import dpsql
 from dpsql.cli import failure
+from dpsql.cli.account import account
 from dpsql.cli.budget import budget
 from dpsql.cli.demo import demo
 from dpsql.cli.ledger import ledger
@@ -99,7 +100,7 @@ def program(log: Path | None) -> None:
     operator.propagate = False
 
 
-for _command in (demo, query, explain, budget, ledger, policy):
+for _command in (demo, query, explain, budget, ledger, policy, account):
     program.add_command(_command)
 
 
