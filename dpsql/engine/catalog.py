@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 import duckdb
 
-from dpsql import errors
+from dpsql.engine.folder import Folder
 from dpsql.engine.public import TableFacts
 from dpsql.engine.render import SQL_TYPES, quote
-from dpsql.errors import PolicyError
 from dpsql.policy.model import ColumnPolicy, TablePolicy
 from dpsql.sql.expression import Type
 from dpsql.sql.scope import TYPES
@@ -20,30 +20,74 @@ _SMALL_INTEGERS: Final = frozenset(
 _LARGE_INTEGERS: Final = frozenset({"UBIGINT", "HUGEINT", "UHUGEINT"})
 
 
+@dataclass(frozen=True, slots=True)
+class SourceColumn:
+    """A column of the source: its name as spelt there, and its type there."""
+
+    name: str
+    kind: str
+
+
 class Catalog:
     """Tables, types and enforced constraints of a source, matched to the policy without regard to case."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, *, untyped: frozenset[str]) -> None:
-        """Read the catalog; columns of ``untyped`` tables are texts, to be read as the policy says."""
-        self._untyped = untyped
-        here = "database_name = current_database() AND schema_name = 'main'"
-        self._types: dict[str, dict[str, tuple[str, str]]] = {}
+    def __init__(self, connection: duckdb.DuckDBPyConnection, folder: Folder | None = None) -> None:
+        """Read the catalog of a database, or of the views that stand for the files of a folder."""
+        self._connection = connection
+        self._folder = folder
+        here = "database_name = current_database()"
+        main = f"{here} AND schema_name = 'main'"
+        self._columns: dict[str, dict[str, SourceColumn]] = {}
         for table, column, kind in connection.execute(
-            f"SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE {here}"
+            f"SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE {main}"
         ).fetchall():
-            self._types.setdefault(table.lower(), {})[column.lower()] = (column, kind)
+            self._columns.setdefault(table.lower(), {})[column.lower()] = SourceColumn(column, kind)
         relations = connection.execute(
-            f"SELECT table_name, sql FROM duckdb_tables() WHERE {here}"
-            f" UNION ALL SELECT view_name, 'COLLATE' FROM duckdb_views() WHERE {here}"
+            f"SELECT schema_name, table_name, sql FROM duckdb_tables() WHERE {here} AND NOT internal"
+            f" UNION ALL SELECT schema_name, view_name, 'COLLATE' FROM duckdb_views() WHERE {here}"
+            " AND NOT internal ORDER BY 2"
         ).fetchall()
-        self._names = {name.lower(): name for name, _ in relations}
+        self._elsewhere = {name.lower(): schema for schema, name, _ in relations if schema != "main"}
+        self._names = {name.lower(): name for schema, name, _ in relations if schema == "main"}
         # What a view is made of is not looked into: its texts are taken to be collated.
-        self._definitions = {name.lower(): definition for name, definition in relations}
+        self._definitions = {name.lower(): sql for schema, name, sql in relations if schema == "main"}
         self._constraints = connection.execute(
             "SELECT table_name, constraint_type, constraint_column_names"
-            f" FROM duckdb_constraints() WHERE {here}"
+            f" FROM duckdb_constraints() WHERE {main}"
         ).fetchall()
         self._database = connection.execute("SELECT current_database()").fetchall()[0][0]
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The names of all tables that a policy can name."""
+        return tuple(self._names.values()) if self._folder is None else self._folder.tables
+
+    def has(self, table: str) -> bool:
+        """Whether the source has a table of that name."""
+        return table.lower() in self._names
+
+    def columns(self, table: str) -> tuple[str, ...]:
+        """The names of all columns of a table, as the source spells them."""
+        return tuple(column.name for column in self._columns.get(table.lower(), {}).values())
+
+    def column(self, table: str, name: str) -> SourceColumn | None:
+        """The column of that name, or None."""
+        return self._columns.get(table.lower(), {}).get(name.lower())
+
+    def is_text(self, table: str) -> bool:
+        """Whether all columns of a table are texts, to be read as the policy says."""
+        return self._folder is not None and self._folder.is_csv(table)
+
+    def instead(self, table: str) -> str | None:
+        """What of that name is in the source but cannot be read, and the way out; or None."""
+        if self._folder is not None:
+            return self._folder.instead(table)
+        schema = self._elsewhere.get(table.lower())
+        return (
+            None
+            if schema is None
+            else (f"it is in schema `{schema}`, and only schema `main` is read: make a view of it there")
+        )
 
     def facts(self, table: TablePolicy) -> TableFacts:
         """What is enforced: of native tables only, for a view or a file enforces nothing."""
@@ -59,44 +103,41 @@ class Catalog:
         return TableFacts(frozenset(unique), frozenset(not_null))
 
     def view(self, table: TablePolicy) -> str:
-        """The policy's columns of a table, each in the type the policy gives it.
+        """The policy's columns of a table that fits, each in the type the policy gives it."""
+        shown = ", ".join(
+            f"{self.expression(table, column)} AS {quote(column.name)}" for column in table.columns.values()
+        )
+        return f"SELECT {shown} FROM {self._source(table)}"
 
-        Raises:
-            PolicyError: DP403 for a missing table or column, or a type that does not fit.
-        """
-        name = self._names.get(table.name.lower())
-        if name is None:
-            raise PolicyError(errors.POLICY_DATA, f"The source has no table {table.name!r}.")
-        source = f"{quote(self._database)}.main.{quote(name)}"
-        collated = "COLLATE" in self._definitions[table.name.lower()].upper()
-        shown = ", ".join(self._column(table, column, collated) for column in table.columns.values())
-        return f"SELECT {shown} FROM {source}"
+    def repeated(self, table: TablePolicy, column: ColumnPolicy) -> int:
+        """How many rows hold a value that another row held before."""
+        value = self.expression(table, column)
+        sql = f"SELECT COUNT({value}) - COUNT(DISTINCT {value}) FROM {self._source(table)}"
+        return int(self._connection.execute(sql).fetchall()[0][0])
 
-    def _column(self, table: TablePolicy, column: ColumnPolicy, collated: bool) -> str:
-        found = self._types.get(table.name.lower(), {}).get(column.name.lower())
+    def _source(self, table: TablePolicy) -> str:
+        return f"{quote(self._database)}.main.{quote(self._names[table.name.lower()])}"
+
+    def expression(self, table: TablePolicy, column: ColumnPolicy) -> str | None:
+        """A column in the type the policy gives it; None where the source has no such column or type."""
+        found = self.column(table.name, column.name)
         if found is None:
-            raise PolicyError(
-                errors.POLICY_DATA, f"Table {table.name!r} of the source has no column {column.name!r}."
-            )
-        name, kind = found
+            return None
         wanted = TYPES[column.type]
-        if table.name.lower() in self._untyped:
-            converted: str | None = f"TRY_CAST({quote(name)} AS {SQL_TYPES[wanted]})"
+        if self.is_text(table.name):
+            converted: str | None = f"TRY_CAST({quote(found.name)} AS {SQL_TYPES[wanted]})"
         else:
-            converted = _converted(quote(name), kind, wanted)
+            converted = _converted(quote(found.name), found.kind, wanted)
         if converted is None:
-            raise PolicyError(
-                errors.POLICY_DATA,
-                f"Column {table.name}.{column.name} is {kind} in the source, not {column.type}.",
-            )
-        if collated and wanted is Type.TEXT:
+            return None
+        if wanted is Type.TEXT and "COLLATE" in self._definitions[table.name.lower()].upper():
             # A collation that folds letters would make one unit, or one group, of two.
             converted = f'{converted} COLLATE "binary"'
         if table.public and wanted in (Type.DATE, Type.TIMESTAMP):
             # Public rows are fetched, and Python has no day outside these years.
             held = f"{converted} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'"
             converted = f"CASE WHEN {held} THEN {converted} END"
-        return f"{converted} AS {quote(column.name)}"
+        return converted
 
 
 def _converted(name: str, kind: str, wanted: Type) -> str | None:

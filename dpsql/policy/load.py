@@ -46,8 +46,34 @@ def parse(text: str, file: pathlib.Path) -> Policy:
     return policy
 
 
+def misfit(policy: Policy, breaches: tuple[Breach, ...]) -> PolicyError:
+    """The error (DP403) that lists where a policy and its source differ, at their places in the file.
+
+    A policy that came from no file, or whose file is no longer there, has keys instead of places.
+    """
+    heading = "does not fit its source"
+    if policy.file is not None:
+        try:
+            document = read_document(_text(policy.file))
+        except (PolicyError, Malformed):
+            # The file has changed under the policy that was read from it.
+            return _unplaced(policy, breaches, heading)
+        return _error(errors.POLICY_DATA, _faults(document, breaches, policy.file), policy.file, heading)
+    return _unplaced(policy, breaches, heading)
+
+
+def _unplaced(policy: Policy, breaches: tuple[Breach, ...], heading: str) -> PolicyError:
+    lines = [
+        f"{'.'.join(map(str, breach.path))}: {breach.message}"
+        + (f"\n    {breach.suggestion}" if breach.suggestion else "")
+        for breach in breaches
+    ]
+    shown = "\n".join(_first(lines))
+    return PolicyError(errors.POLICY_DATA, f"The policy {policy.id!r} {heading}:\n{shown}")
+
+
 def _text(file: pathlib.Path) -> str:
-    hint = "Give the path of a policy file with --policy or DPSQL_POLICY; `dpsql policy init` writes one."
+    hint = "Give the path of a policy file with --policy or DPSQL_POLICY; docs/policy.md has one to copy."
     try:
         return file.read_bytes().decode("utf-8-sig")
     except OSError as error:
@@ -69,8 +95,14 @@ def _faults(document: Document, breaches: Iterable[Breach], file: pathlib.Path) 
     )
 
 
-def _error(code: errors.Code, faults: tuple[Fault, ...], file: pathlib.Path) -> PolicyError:
-    number = "a fault" if len(faults) == 1 else f"{len(faults)} faults"
-    shown = "\n".join(map(str, faults[:_MAX_SHOWN]))
-    rest = f"\n... and {len(faults) - _MAX_SHOWN} more" if len(faults) > _MAX_SHOWN else ""
-    return PolicyError(code, f"The policy {file} has {number}:\n{shown}{rest}", faults=faults)
+def _error(
+    code: errors.Code, faults: tuple[Fault, ...], file: pathlib.Path, heading: str | None = None
+) -> PolicyError:
+    number = "has a fault" if len(faults) == 1 else f"has {len(faults)} faults"
+    shown = "\n".join(_first(list(map(str, faults))))
+    return PolicyError(code, f"The policy {file} {heading or number}:\n{shown}", faults=faults)
+
+
+def _first(lines: list[str]) -> list[str]:
+    rest = len(lines) - _MAX_SHOWN
+    return [*lines[:_MAX_SHOWN], f"... and {rest} more"] if rest > 0 else lines

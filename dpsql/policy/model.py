@@ -52,6 +52,11 @@ class Policy(Declaration):
         return self
 
     @property
+    def file(self) -> Path | None:
+        """The file the policy was read from, if it was."""
+        return self._file
+
+    @property
     def base(self) -> Path:
         """The folder that relative paths of the policy start from."""
         return Path.cwd() if self._file is None else self._file.resolve().parent
