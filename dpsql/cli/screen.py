@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import ROUND_CEILING, Decimal
 from textwrap import indent
 from typing import TYPE_CHECKING, Final, TextIO
 
@@ -17,7 +18,7 @@ from dpsql.cli.grid import Grid
 
 if TYPE_CHECKING:
     from dpsql.cli.ledger import Line
-    from dpsql.ledger import AccountState, Finding
+    from dpsql.ledger import AccountState, Finding, Spending
     from dpsql.plan.charge import Charge
     from dpsql.plan.plan import Plan, PublicPlan
 
@@ -141,12 +142,21 @@ def _share(share: float | None) -> Text:
     return Text("-", style="dim") if share is None else Text(f"{share:.1%}", style=_colour(share))
 
 
-def budget(accounts: Sequence[AccountState], terminal: Console, margin: int = 0) -> RenderableType:
-    """What is left of each account, a bar for each rule of its filter; ended rules are named, too."""
+def budget(
+    accounts: Sequence[AccountState],
+    terminal: Console,
+    margin: int = 0,
+    spent: Mapping[str, Spending] | None = None,
+) -> RenderableType:
+    """What is left of each account, a bar for each rule of its filter; ended rules are named, too.
+
+    Where it is known what an account has spent, a line says so.
+    """
     parts: list[RenderableType] = []
     room = terminal.width - margin - _BESIDE_BAR
     for account in accounts:
-        parts += [_heading(account), *_bars(account, min(_BAR, room), not terminal.options.ascii_only), ""]
+        parts += [_heading(account), *_bars(account, min(_BAR, room), not terminal.options.ascii_only)]
+        parts += [*_so_far((spent or {}).get(account.account)), ""]
     return Group(*parts, Text(_legend(accounts), style="dim"))
 
 
@@ -159,6 +169,18 @@ def _heading(account: AccountState) -> Text:
         f"  epsilon {number(account.epsilon)}, delta {number(account.delta)}",
         (f"  {outlook}", "dim"),
     )
+
+
+def _so_far(spending: Spending | None) -> Iterator[Text]:
+    if spending is None or spending.loss is None:
+        return
+    loss = f"{_rounded_up(spending.loss)}, except with probability {number(spending.loss_delta)}"
+    sums = "" if spending.epsilon is None else f"; epsilons add up to {number(spending.epsilon)}"
+    yield Text(f"  so far   loss at most {loss}, whenever you look{sums}", style="dim")
+
+
+def _rounded_up(value: float) -> str:
+    return number(Decimal(value).quantize(Decimal("0.001"), ROUND_CEILING))
 
 
 def _bars(account: AccountState, width: int, utf8: bool) -> Iterator[Text]:

@@ -17,6 +17,7 @@ from dpsql.ledger.entry import (
 from dpsql.ledger.ledger import Ledger
 from dpsql.ledger.reader import LedgerReader, open_reader
 from dpsql.ledger.receipt import Receipt, Stored
+from dpsql.ledger.spending import Spending
 
 __all__ = [
     "AccountSpec",
@@ -33,6 +34,7 @@ __all__ = [
     "PolicyChanged",
     "Receipt",
     "Released",
+    "Spending",
     "Stored",
     "Unlocked",
     "audit",

@@ -15,6 +15,7 @@ from dpsql.ledger.chain import GENESIS, Anchor
 from dpsql.ledger.damage import broken
 from dpsql.ledger.entry import Charged, Numbered
 from dpsql.ledger.log import read_entries, read_entry
+from dpsql.ledger.spending import Spending, read_spending
 from dpsql.ledger.store import Store, open_store
 
 
@@ -49,6 +50,10 @@ class LedgerReader:
     def entries(self) -> Iterator[Numbered]:
         """All entries, oldest first."""
         return read_entries(self._store)
+
+    def spending(self) -> dict[str, Spending]:
+        """What each account was charged so far, by its name; reads every entry."""
+        return read_spending(self.entries())
 
     def failures(self, analyst: str) -> int:
         """Failed runs of an analyst since the owner last unlocked the name."""

@@ -9,14 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from math import log
 from typing import Final, assert_never
 
 from dpsql import errors
-from dpsql.accounting.conversion import rho_for
 from dpsql.accounting.event import Event
-from dpsql.accounting.odometers import Odometer
-from dpsql.accounting.rounding import EXACT, float_down, float_up
+from dpsql.accounting.rounding import EXACT
 from dpsql.ledger.account import AccountState, account_state
 from dpsql.ledger.audit import Finding
 from dpsql.ledger.chain import Anchor
@@ -32,6 +29,7 @@ from dpsql.ledger.entry import (
     Unlocked,
 )
 from dpsql.ledger.reader import LedgerReader
+from dpsql.ledger.spending import Meter
 from dpsql.ledger.terms import UNIT
 from dpsql.plan.charge import Charge
 from dpsql.sql.literal import without_literals
@@ -41,7 +39,6 @@ ANSWERED: Final = "answered"
 FAILED: Final = "failed"
 UNANSWERED: Final = "no answer"
 _DAY: Final = len("2026-01-31")
-_LARGEST_DELTA: Final = 0.5  # above it a bound on the loss means nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,9 +177,13 @@ class _Gathered:
     def account(self, name: str) -> AccountReport:
         """The report on one account."""
         held, spent = self.accounts[name], self.spent.get(name, [])
-        last = spent[-1] if spent else None
-        loss, delta = _loss(self.first[name], spent) if spent else (None, Decimal(0))
-        return AccountReport(account_state(held, last), len(spent), loss, delta)
+        if not spent:
+            return AccountReport(account_state(held, None), 0, None, Decimal(0))
+        meter = Meter.start(self.first[name])
+        for event in spent:
+            meter = meter.step(event)
+        so_far = meter.read()
+        return AccountReport(account_state(held, spent[-1]), len(spent), so_far.loss, so_far.loss_delta)
 
     def _see(self, numbered: Numbered) -> None:
         entry, day = numbered.entry, numbered.time[:_DAY]
@@ -223,19 +224,3 @@ class _Gathered:
     def _conclude(self, receipt: str, outcome: str) -> None:
         if receipt in self.questions:
             self.questions[receipt] = replace(self.questions[receipt], outcome=outcome)
-
-
-def _loss(first: AccountSpec, spent: list[Event]) -> tuple[float | None, Decimal]:
-    """A bound on the loss so far, and the probability with which it may fail.
-
-    The odometer's spread follows from the budget at which the account was first opened: a spread that is
-    chosen after the first answer would be no bound.
-    """
-    delta = float_down(first.delta)
-    rho = rho_for(float_down(first.epsilon), delta) if 0.0 < delta < _LARGEST_DELTA else 0.0
-    totals = Odometer(delta, -log(delta) / rho) if rho > 0.0 else Odometer(_LARGEST_DELTA, 1.0)
-    for event in spent:
-        totals = totals.step(event)
-    if rho > 0.0:
-        return totals.loss(), EXACT.add(first.delta, totals.spent_delta)
-    return None if totals.epsilon is None else float_up(totals.epsilon), totals.spent_delta

@@ -91,7 +91,7 @@ def test_budget_shows_what_a_query_left(run: Run) -> None:
     assert [account["account"] for account in after] == ["unit:patient", "table:patients"]
     assert [account["rules"]["basic"] for account in before] == [1.0, 1.0]
     assert [account["rules"]["basic"] for account in after] == [0.75, 0.75]
-    assert after[0].keys() == {"account", "epsilon", "delta", "rules", "more"}
+    assert after[0].keys() == {"account", "epsilon", "delta", "rules", "more", "spent"}
     assert before[0]["more"] is None
     assert "75.0%" in table
     assert "█" in table

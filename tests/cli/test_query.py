@@ -140,3 +140,24 @@ def test_an_idempotency_key_repeats_the_answer_and_refuses_another_query(run: Ru
     assert other.stderr.startswith("DP603")
     with dpsql.connect(policy_file) as connection:
         assert {account.rules["basic"] for account in connection.budget()} == {0.75}
+
+
+def test_the_budget_says_what_was_lost_so_far_and_not_of_quotas(run: Run) -> None:
+    run("query", BY_WARD)
+
+    table = run("budget").stdout
+    accounts = {
+        account["account"]: account for account in json.loads(run("budget", "--format", "json").stdout)
+    }
+    sheet = run("budget", "--format", "csv").stdout.splitlines()
+
+    assert "so far   loss at most 0.5, except with probability 1e-6, whenever you look" in table
+    assert accounts["unit:patient"]["spent"] == {
+        "charges": 1,
+        "epsilon": "0.5",
+        "delta": "0",
+        "loss": 0.5,
+        "loss_delta": "1e-6",
+    }
+    assert sheet[0].endswith("more,spent_charges,spent_epsilon,spent_delta,spent_loss,spent_loss_delta")
+    assert all(account["spent"] is None for name, account in accounts.items() if name.startswith("analyst:"))
