@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from decimal import Decimal
 
 from dpsql.policy.budget import Budget
 from dpsql.policy.declaration import Declaration
@@ -19,7 +20,7 @@ def _unit(policy: Declaration) -> Iterator[str]:
         budget = policy.unit_budget()
         yield (
             f"No `budget` for the privacy unit: one {policy.privacy_unit.name} may lose the sum of the"
-            f" tables, epsilon {decimal_text(budget.epsilon)}, delta {decimal_text(budget.delta)}."
+            f" tables, epsilon {_short(budget.epsilon)}, delta {_short(budget.delta)}."
         )
 
 
@@ -27,17 +28,32 @@ def _slack(policy: Declaration) -> Iterator[str]:
     share = policy.slack_share
     if not share:
         return
+    without = [account for account, budget in _accounts(policy) if not budget.delta]
+    if without:
+        yield f"With delta 0, no query with groups that have no public domain is admitted: {_list(without)}."
     price = policy.per_query
-    for account, budget in _accounts(policy):
-        if not budget.delta:
-            yield f"Account {account} has delta 0: it admits no query with groups that have no public domain."
-        elif price is not None and price.delta:
-            queries = int(share * budget.delta / price.delta)
-            yield (
-                f"Account {account} keeps {share:.0%} of its delta for groups without a public domain: that"
-                f" admits at most {queries} queries with such groups at delta {decimal_text(price.delta)},"
-                " then none for ever."
-            )
+    if price is None or not price.delta or not _with_delta(policy):
+        return
+    admitted = [
+        f"{int(share * budget.delta / price.delta)} from {name}" for name, budget in _with_delta(policy)
+    ]
+    yield (
+        f"Each account keeps {share:.0%} of its delta for groups without a public domain. At delta"
+        f" {_short(price.delta)}, the most queries with such groups, then none for ever: {_list(admitted)}."
+    )
+
+
+def _with_delta(policy: Declaration) -> list[tuple[str, Budget]]:
+    return [(account, budget) for account, budget in _accounts(policy) if budget.delta]
+
+
+def _list(names: list[str]) -> str:
+    return ", ".join(names)
+
+
+def _short(number: Decimal) -> str:
+    """A decimal as people write it: 0.1, and 1e-9 for what is tiny."""
+    return decimal_text(number) if number == 0 or number >= Decimal("0.0001") else f"{number.normalize():e}"
 
 
 def _accounts(policy: Declaration) -> Iterator[tuple[str, Budget]]:
@@ -53,9 +69,10 @@ def _defaults(policy: Declaration) -> Iterator[str]:
     if policy.per_query is None:
         yield "No `per_query`: every query must state its epsilon."
         return
-    for account, budget in _accounts(policy):
-        if policy.per_query.epsilon > budget.epsilon:
-            yield f"Account {account} is smaller than the default price of a query: it admits none."
+    price = policy.per_query.epsilon
+    small = [account for account, budget in _accounts(policy) if price > budget.epsilon]
+    if small:
+        yield f"The default price of a query is above the whole budget of {_list(small)}: none is admitted."
 
 
 def _group_caps(policy: Declaration) -> Iterator[str]:

@@ -23,7 +23,8 @@ GROUPABLE: Final[frozenset[ColumnType]] = frozenset({"text", "integer", "boolean
 
 def _parse_bounds(value: object) -> Bounds:
     if not isinstance(value, list | tuple) or len(value) != 2:
-        raise ValueError(f"must be a list of two ends [low, high], not {describe(value)}")
+        written = f"a list of {len(value)}" if isinstance(value, list | tuple) else describe(value)
+        raise ValueError(f"must be a list of two ends [low, high], not {written}")
     low, high = value
     if isinstance(low, datetime.date) and isinstance(high, datetime.date) and is_day(low) and is_day(high):
         return low, high

@@ -25,11 +25,13 @@ from dpsql.policy.unit import PrivacyUnit
 _ROUNDS: Final = 12
 """Enough to take faulty values out of every level of a policy, each of which may then lack something."""
 
+_COLUMNS: Final[dict[str, Any]] = {"column": {"type": "integer"}}
 _PLACEHOLDERS: Final[dict[str, Any]] = {
     "version": 1,
     "id": "policy",
     "source": "data",
     "privacy_unit": {"name": "unit"},
+    "tables": {"table": {"public": True, "columns": _COLUMNS}},
 }
 """Stand in for required keys that are at fault, so that the rest can still be checked."""
 
@@ -55,10 +57,10 @@ def check(document: Document, file: pathlib.Path) -> tuple[Policy | None, tuple[
             found += _independent(unsound or map(_breach, details), faulty)
             places = {_place(detail) for detail in details}
             faulty |= places
-            # A list, so that every place is taken out even after one that cannot be.
-            taken = [_take_out(data, place) for place in places]
-            if unsound or not all(taken):
+            if unsound:
                 break
+            for place in places:
+                _take_out(data, place)
         else:
             return (None, tuple(found)) if found else (policy, ())
     return None, tuple(found)
@@ -90,24 +92,32 @@ def _folded(path: Path) -> Path:
 def _place(detail: ErrorDetails) -> Path:
     """What to take out of the data: the value at fault, or what lacks a key."""
     path = detail["loc"]
-    lacks = detail["type"] == "missing" and (len(path) > 1 or path[0] not in _PLACEHOLDERS)
-    return path[:-1] if lacks else path
+    return path[:-1] if detail["type"] == "missing" and _placeholder(path) is None else path
 
 
-def _take_out(data: dict[str, Any], path: Path) -> bool:
-    """Remove the value at `path`, and say whether the rest can be checked without it."""
-    steps = list(itertools.takewhile(lambda step: isinstance(step, str), path))
-    if not steps or steps == ["tables"]:
-        return False
-    if len(steps) == 1 and steps[0] in _PLACEHOLDERS:
-        data[str(steps[0])] = copy.deepcopy(_PLACEHOLDERS[str(steps[0])])
-        return True
+def _placeholder(path: Path) -> Any:
+    """What stands in for a required key, or None: without its columns a table still has a budget to check."""
+    match path:
+        case (str() as key,):
+            return copy.deepcopy(_PLACEHOLDERS.get(key))
+        case ("tables", _, "columns"):
+            return copy.deepcopy(_COLUMNS)
+        case _:
+            return None
+
+
+def _take_out(data: dict[str, Any], path: Path) -> None:
+    """Remove the value at `path`, or the list that it is in."""
+    steps = tuple(itertools.takewhile(lambda step: isinstance(step, str), path))
     holder: Any = data
     for step in steps[:-1]:
         holder = holder.get(step) if isinstance(holder, dict) else None
-    if isinstance(holder, dict):
-        holder.pop(steps[-1], None)
-    return True
+    if not isinstance(holder, dict) or not steps:
+        return
+    holder.pop(steps[-1], None)
+    placeholder = _placeholder(steps)
+    if placeholder is not None:
+        holder[steps[-1]] = placeholder
 
 
 def _suggested(details: list[ErrorDetails]) -> set[Path]:
@@ -167,7 +177,8 @@ def _not_listed(path: Path, detail: ErrorDetails) -> Breach:
     choices = ", ".join(names) or expected
     value = detail["input"]
     hint = did_you_mean(value, names) if isinstance(value, str) else None
-    return Breach(path, f"`{path[-1]}` must be one of {choices}, not {describe(value)}", hint)
+    one_of = "one of " if len(names) > 1 else ""
+    return Breach(path, f"`{path[-1]}` must be {one_of}{choices}, not {describe(value)}", hint)
 
 
 def _message(detail: ErrorDetails) -> str:

@@ -17,7 +17,7 @@ def test_check_prints_accounts_notices_and_a_verdict(run: Run, policy_file: Path
     document = json.loads(by_argument.stdout)
     assert (by_option.exit_code, by_argument.exit_code) == (0, 0)
     assert "unit:patient" in by_option.stdout
-    assert "note: Account unit:patient keeps 10%" in by_option.stderr
+    assert "note: Each account keeps 10%" in by_option.stderr
     assert "those of the source" in by_option.stderr
     assert document["accounts"][0] == {"account": "unit:patient", "epsilon": "2", "delta": "1e-6"}
     assert document["source_checked"] is True

@@ -132,7 +132,7 @@ def test_without_a_declared_budget_the_unit_may_lose_the_sum_of_the_tables() -> 
     assert policy.unit_budget() == Budget(epsilon=Decimal("10.3"), delta=Decimal("2e-6"))
     assert policy.notices[0] == (
         "No `budget` for the privacy unit: one patient may lose the sum of the tables,"
-        " epsilon 10.3, delta 0.000002."
+        " epsilon 10.3, delta 2e-6."
     )
 
 
@@ -161,10 +161,11 @@ def test_columns_that_only_say_whose_a_row_is_need_no_slack() -> None:
 def test_the_owner_is_told_how_many_queries_with_private_keys_a_delta_admits() -> None:
     notices = load(FILE).notices
 
-    assert (
-        "Account table:visits keeps 10% of its delta for groups without a public domain: that admits at most"
-        " 100 queries with such groups at delta 0.000000001, then none for ever." in notices
-    )
+    assert [notice for notice in notices if "keeps 10%" in notice] == [
+        "Each account keeps 10% of its delta for groups without a public domain. At delta 1e-9, the most"
+        " queries with such groups, then none for ever: 200 from unit:patient, 100 from table:patients,"
+        " 100 from table:visits, 100 from analyst:alice."
+    ]
 
 
 def test_every_fault_is_listed_in_one_pass_in_the_order_of_the_text() -> None:
@@ -208,6 +209,50 @@ def test_a_fault_hides_no_other_and_brings_no_consequences() -> None:
     found = faults(edited(("patient_id: {type: integer}", "patient_id: {type: int}")))
 
     assert len(found) == 1
+
+
+NO_TERMS = edited(
+    (
+        "    unit: patient_id\n    budget: {epsilon: 10, delta: 1.0e-6}\n    max_rows: 20 ",
+        "    unit: patient_id\n    # ",
+    )
+)
+"""The table of visits has neither a budget nor a limit on rows."""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ("    columns:\n      visit_id", "    colums:\n      visit_id", "unknown key `colums`"),
+        (
+            "    columns:\n      visit_id",
+            "    columns: {}\n    max_groups:\n      x",
+            "`columns` must not be empty",
+        ),
+        (
+            "    columns:\n      visit_id",
+            "    columns: 7\n    max_groups:\n      x",
+            "`columns` must be a mapping",
+        ),
+        ("privacy_unit: {name: patient,", "privacy_unit: {nam: patient,", "unknown key `nam`"),
+        ("version: 1", "version: 2", "`version` must be 1, not 2"),
+        ("  hospitals:\n", "  clinics: 3\n  hospitals:\n", "`clinics` must be a mapping"),
+    ],
+)
+def test_a_fault_of_form_hides_no_missing_budget_or_limit_of_a_table(old: str, new: str, fault: str) -> None:
+    messages = [found.message for found in faults(edited((old, new), text=NO_TERMS))]
+
+    assert any(message.startswith(fault) for message in messages)
+    assert any("`visits` needs `budget`" in message for message in messages)
+    assert any("`visits` needs `max_rows`" in message for message in messages)
+
+
+def test_a_policy_without_tables_still_has_its_prices_checked() -> None:
+    text = edited(("epsilon: 0.1,", "epsilon: 2,"))
+
+    messages = [found.message for found in faults(text[: text.index("tables:\n")])]
+
+    assert messages == ["`tables` is missing", "the default epsilon 2 is above max_epsilon 1.0"]
 
 
 @pytest.mark.parametrize(
@@ -270,6 +315,7 @@ def test_a_missing_file_and_a_folder_are_refused_with_the_way_out(tmp_path: Path
         assert caught.value.code is errors.POLICY_FILE
         assert caught.value.hint is not None
         assert "--policy" in caught.value.hint
+        assert "docs/policy.md has one to copy" in caught.value.hint
 
 
 def test_a_file_that_is_not_utf8_is_refused(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ RULES = [
     (
         "{epsilon: 20, delta: 2.0e-6}",
         "{epsilon: 20, delta: 0, filter: rdp}",
-        "`filter` must be one of portfolio",
+        "`filter` must be portfolio, not the text 'rdp'",
     ),
     # Budgets and prices.
     ("{epsilon: 20, delta: 2.0e-6}", "{epsilon: 20}", "`delta` is missing"),
@@ -81,7 +81,9 @@ RULES = [
     (AGE, "age: {type: integer, bounds: [110, 0]}", "the lower bound 110 is above the upper bound 0"),
     (AGE, "age: {type: integer, bounds: [0, 0]}", "so a sum has sensitivity 0"),
     (AGE, "age: {type: integer, bounds: [0, 1.5]}", "must be whole numbers"),
-    (AGE, "age: {type: integer, bounds: [0]}", "`bounds` must be a list of two ends"),
+    (AGE, "age: {type: integer, bounds: [0]}", "must be a list of two ends [low, high], not a list of 1"),
+    (AGE, "age: {type: integer, bounds: 7}", "must be a list of two ends [low, high], not 7"),
+    ("version: 1", "version: 2", "`version` must be 1, not 2"),
     (AGE, "age: {type: integer, bounds: [0, 2024-01-01]}", "both ends must be dates, or both numbers"),
     (AGE, "age: {type: integer, bounds: [0, .inf]}", "`bounds` must be a finite number"),
     (
@@ -247,7 +249,9 @@ def test_a_budget_may_have_delta_zero_but_not_leave_it_out() -> None:
     policy = accepted(("{epsilon: 20, delta: 2.0e-6}", "{epsilon: 20, delta: 0}"))
 
     assert policy.unit_budget().delta == 0
-    assert policy.notices[0].startswith("Account unit:patient has delta 0: it admits no query with groups")
+    assert policy.notices[0] == (
+        "With delta 0, no query with groups that have no public domain is admitted: unit:patient."
+    )
 
 
 @pytest.mark.parametrize(
@@ -256,7 +260,7 @@ def test_a_budget_may_have_delta_zero_but_not_leave_it_out() -> None:
         (
             "{epsilon: 5, delta",
             "{epsilon: 0.05, delta",
-            "Account analyst:alice is smaller than the default price",
+            "is above the whole budget of analyst:alice: none is admitted",
         ),
         ("{department: 3}", "{department: 30}", "is 30, but 20 rows cannot touch more"),
         (
