@@ -136,7 +136,9 @@ class Connection:
         error: Wish | None,
         key: str | None,
     ) -> Release:
-        return self._session.answer(_text(sql), _values(params), self._terms(epsilon, delta, error), key)
+        return self._session.answer(
+            _text(sql), _values(params), self._terms(epsilon, delta, error), _key(key)
+        )
 
 
 class Cursor:
@@ -230,9 +232,14 @@ class Cursor:
         return rows[0] if rows else None
 
     def fetchmany(self, size: int | None = None) -> list[tuple[Value, ...]]:
-        """The next rows, ``size`` or ``arraysize`` of them."""
+        """The next rows, ``size`` or ``arraysize`` of them.
+
+        Raises:
+            InterfaceError: DP903 when the size is no whole number from 0.
+        """
+        wanted = _size(self.arraysize if size is None else size)
         start = self._next
-        self._next = min(start + (self.arraysize if size is None else size), len(self.release.rows))
+        self._next = min(start + wanted, len(self.release.rows))
         return self.release.rows[start : self._next]
 
     def fetchall(self) -> list[tuple[Value, ...]]:
@@ -260,7 +267,7 @@ def _decimal(name: str, number: Number | None) -> Decimal | None:
         return None
     try:
         return Decimal(str(number))
-    except ArithmeticError:
+    except (ArithmeticError, ValueError):
         raise InterfaceError(errors.USAGE, f"{name} is not a number.") from None
 
 
@@ -268,6 +275,20 @@ def _text(sql: object) -> str:
     if not isinstance(sql, str):
         raise InterfaceError(errors.USAGE, "The query is not a text.")
     return sql
+
+
+def _size(size: object) -> int:
+    if isinstance(size, int) and size >= 0:
+        return size
+    raise InterfaceError(errors.USAGE, "The number of rows is not a whole number from 0.")
+
+
+def _key(key: object) -> str | None:
+    if key is None:
+        return None
+    if isinstance(key, str) and key.isprintable():
+        return key
+    raise InterfaceError(errors.USAGE, "The idempotency key is not a printable text.")
 
 
 def _values(params: object) -> tuple[Value, ...]:
@@ -287,8 +308,14 @@ def _value(value: Any) -> Value:
 
 
 def _wish(error: object) -> str | Mapping[str, str] | None:
-    if error is None or isinstance(error, (str, Mapping)):
-        return error
-    if isinstance(error, (int, float)) and not isinstance(error, bool):
-        return str(error)
-    raise InterfaceError(errors.USAGE, "The wanted error is not a number, a text or a mapping of texts.")
+    match error:
+        case None | str():
+            return error
+        case Mapping() if error:
+            return error
+        case int() | float() if not isinstance(error, bool):
+            return str(error)
+        case _:
+            raise InterfaceError(
+                errors.USAGE, "The wanted error is not a number, a text or a mapping of texts."
+            )

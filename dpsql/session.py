@@ -10,13 +10,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Final
+from types import TracebackType
+from typing import Final, Self
 
 from dpsql import errors
 from dpsql.analysis.analysis import Analysis, analyse
 from dpsql.engine.backend import Backend
 from dpsql.engine.duckdb import DuckDBBackend
-from dpsql.engine.postprocess import Postprocessor
+from dpsql.engine.postprocess import Postprocessor, statement
 from dpsql.engine.release import Release, read_release
 from dpsql.engine.rewrite import Program, rewrite
 from dpsql.errors import BudgetExceeded, EngineFailure, InterfaceError, PolicyRefused
@@ -90,6 +91,14 @@ class Session:
             backend.close()
             raise
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
     # --- the pipeline -------------------------------------------------------------------------------
 
     def answer(
@@ -146,6 +155,8 @@ class Session:
             plan = self._priced(analysis)(price(self.policy, terms.epsilon, terms.delta))
         program = rewrite(plan, self.policy)
         self._backend.check(program)
+        # What could not be shaped into the answer must be refused before it is paid for.
+        statement(plan.analysis.outer, _half_widths(plan))
         return plan, program
 
     def _public(self, query: Query) -> Release:
@@ -175,8 +186,7 @@ class Session:
     def _run(self, plan: Plan, program: Program, receipt: Receipt) -> Release:
         try:
             relation = self._backend.measure(plan, program, receipt, self._ledger.cap_key, self._noise)
-            widths = {f"m{number}": part.error for number, part in enumerate(plan.measurements, start=1)}
-            return self._postprocessor.answer(plan.analysis.outer, widths, relation)
+            return self._postprocessor.answer(plan.analysis.outer, _half_widths(plan), relation)
         except EngineFailure:
             self._ledger.fail(receipt)
             raise
@@ -240,6 +250,11 @@ class Session:
                 self._postprocessor.close()
                 self._backend.close()
                 self._ledger.close()
+
+
+def _half_widths(plan: Plan) -> dict[str, float]:
+    """The half-width of each noisy column of the released relation."""
+    return {f"m{number}": part.half_width for number, part in enumerate(plan.measurements, start=1)}
 
 
 def open_ledger(policy: Policy, facts_digest: str, location: str | Path | None = None) -> Ledger:

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ import numpy as np
 import pytest
 
 import dpsql
+from dpsql.analysis.sensitivity import UNIT
+from dpsql.engine.noise import in_unit
 from dpsql.errors import (
     BudgetExceeded,
     Error,
@@ -23,7 +26,10 @@ from dpsql.errors import (
     NotSupportedError,
     PolicyRefused,
     ProgrammingError,
+    UnsupportedQuery,
 )
+from dpsql.mechanisms import Laplace, Sampler, SilentSampler
+from dpsql.session import Session
 from tests.reference.clinic import POLICY, build
 
 
@@ -86,7 +92,7 @@ def connection_error(connection: dpsql.Connection) -> float:
     return (
         connection.explain("SELECT sex, COUNT(*) AS n, AVG(age) FROM patients GROUP BY sex")
         .measurements[0]
-        .error
+        .half_width
     )
 
 
@@ -147,16 +153,16 @@ def test_explain_spends_nothing_and_shows_the_price(connection: dpsql.Connection
 def test_a_wanted_error_is_turned_into_the_smallest_price(connection: dpsql.Connection) -> None:
     plan = connection.explain("SELECT COUNT(*) AS n, SUM(age) AS years FROM patients", error={"n": "±30"})
 
-    assert plan.measurements[0].error <= 30
+    assert plan.measurements[0].half_width <= 30
     cheaper = plan.charges[0].epsilon * Decimal("0.98")
     again = connection.explain("SELECT COUNT(*) AS n, SUM(age) AS years FROM patients", epsilon=cheaper)
-    assert again.measurements[0].error > 30
+    assert again.measurements[0].half_width > 30
 
 
 def test_a_percentage_is_relative_to_a_public_number_or_refused(connection: dpsql.Connection) -> None:
     plan = connection.explain("SELECT COUNT(*) FROM patients", error="5% of 400")
 
-    assert plan.measurements[0].error <= 20
+    assert plan.measurements[0].half_width <= 20
     with pytest.raises(PolicyRefused, match="DP215"):
         connection.explain("SELECT COUNT(*) FROM patients", error="5%")
 
@@ -347,3 +353,51 @@ def test_an_interrupt_during_a_run_is_a_keyboard_interrupt_and_the_charge_stays(
     )
 
     assert ran.stdout.split() == ["interrupted", "[0.9,", "0.9]"], ran.stderr
+
+
+@pytest.mark.parametrize("epsilon", ["1", "3", "8"])
+def test_stated_errors_cover_rounded_answers(policy: Path, epsilon: str) -> None:
+    truth = 400
+    with dpsql.connect(policy, ledger=":memory:") as connection:
+        plan = connection.explain("SELECT COUNT(*) FROM patients", epsilon=1)
+    part = plan.measurements[0]
+    noise = Laplace(part.noise.mechanism.scale / int(epsilon))  # type: ignore[union-attr]
+    exact = replace(part, error=part.error / int(epsilon), noise=replace(part.noise, mechanism=noise))
+
+    released = in_unit(exact, (truth * UNIT + noise.draw(Sampler(), 100_000)).astype(float))
+
+    assert np.mean(np.abs(released - truth) <= exact.half_width) >= 0.945
+
+
+def test_what_cannot_be_shaped_is_refused_before_it_is_charged(connection: dpsql.Connection) -> None:
+    before = connection.budget()
+
+    for sql in (
+        "SELECT COUNT(*) * COUNT(*) * COUNT(*) FROM patients",
+        "SELECT COUNT(*) FROM patients HAVING COUNT(*) * COUNT(*) * COUNT(*) > 1",
+    ):
+        with pytest.raises(UnsupportedQuery, match="DP208"):
+            connection.execute(sql)
+
+    assert connection.budget() == before
+
+
+def test_null_counts_nothing_and_decimal_constants_leave_keys_alone(policy: Path) -> None:
+    with Session.open(policy, ":memory:", noise=SilentSampler()) as session:
+        nothing = session.answer("SELECT COUNT(NULL) AS a, COUNT(1) AS b FROM patients").rows
+        ages = session.answer(
+            "SELECT age, COUNT(*) FROM patients WHERE age IN (40.0, 41.0) GROUP BY age"
+        ).rows
+        spelled = session.answer("SELECT COALESCE(age, -1) AS a, COUNT(*) AS n FROM patients GROUP BY a").rows
+
+    assert nothing == [(0, 400)]
+    assert {age for age, count in ages if count} == {40, 41}
+    assert spelled[0] == (-1, 1)
+
+
+def test_a_public_answer_is_bounded(policy: Path, connection: dpsql.Connection) -> None:
+    joined = " ".join(f"JOIN hospitals h{n} ON h{n}.city <> '' AND h{n}.beds = h{n}.beds" for n in range(2))
+
+    with pytest.raises(UnsupportedQuery):
+        connection.execute(f"SELECT COUNT(*) FROM hospitals h {joined}")
+    assert connection.execute("SELECT hospital FROM hospitals LIMIT 2").fetchall() == [("Alder",), ("Birch",)]

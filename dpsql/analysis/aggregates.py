@@ -165,12 +165,14 @@ class Decomposition:
 
     def _present(self, aggregate: Aggregate) -> Expression | None:
         argument = aggregate.argument
-        if argument is None or isinstance(argument, Literal) or self._never_null(argument):
+        if argument is None or self._never_null(argument):
             return aggregate.where
         present = Call("not", (Call("is_null", (argument,), Type.BOOLEAN),), Type.BOOLEAN)
         return conjunction(tuple(part for part in (aggregate.where, present) if part is not None))
 
     def _never_null(self, argument: Expression) -> bool:
+        if isinstance(argument, Literal):
+            return argument.value is not None
         if not isinstance(argument, Column):
             return False
         scan = next(scan for scan in self._query.scans if scan.alias == argument.source)

@@ -158,7 +158,12 @@ class _Domains:
     def _function(self, expression: Expression) -> tuple[Value, ...] | None:
         arguments = tuple(dict.fromkeys(columns(expression)))
         domains = [(column, self.of(column)) for column in arguments]
-        known = tuple((column, values) for column, values in domains if values is not None)
+        # NULL is no group, but the function may make one of it, as COALESCE does.
+        known = tuple(
+            (column, (*(v for v in values if v is not None), None))
+            for column, values in domains
+            if values is not None
+        )
         if len(known) == len(domains) and math.prod(len(values) for _, values in known) <= MAX_VALUES:
             return tuple(value for value in self._facts.values(expression, known) if value is not None)
         if isinstance(expression, Call) and expression.function in _FIXED_PARTS:
@@ -179,9 +184,12 @@ class _Domains:
             if not isinstance(condition, Call) or condition.function not in ("in", "eq"):
                 continue
             subject, *constants = condition.arguments
-            if subject == expression and all(isinstance(c, Literal) for c in constants):
-                values = {c.value for c in constants if isinstance(c, Literal) and c.type is expression.type}
-                found.append(tuple(sorted((v for v in values if v is not None), key=_order)))
+            values = [c.value for c in constants if isinstance(c, Literal) and c.type is expression.type]
+            nulls = [c for c in constants if isinstance(c, Literal) and c.type is Type.NULL]
+            # A constant of another type is compared by its value, so it may still be one of the key's.
+            if subject == expression and len(values) + len(nulls) == len(constants):
+                known = {value for value in values if value is not None}
+                found.append(tuple(sorted(known, key=_order)))
         return found
 
 

@@ -40,26 +40,26 @@ class CellWriter:
     def relations(self) -> list[str]:
         """The relations that hold the cells."""
         if not self._split:
-            return ["cells"]
-        weighted = ["weighted"] if len(self._units) < len(self._measures) else []
-        return [*weighted, *(["counted"] if self._units else [])]
+            return ["_cells"]
+        weighted = ["_weighted"] if len(self._units) < len(self._measures) else []
+        return [*weighted, *(["_counted"] if self._units else [])]
 
     def clauses(self) -> list[Clause]:
         """The steps from rows to one row of exact cells per group that has any."""
         analysis = self._analysis
         if not analysis.weighted:
-            return [Clause("cells", self._direct())]
+            return [Clause("_cells", self._direct())]
         if analysis.partitioning.constant:
-            return [Clause("per_unit", self._per_unit()), Clause("cells", self._from_units())]
+            return [Clause("_per_unit", self._per_unit()), Clause("_cells", self._from_units())]
         if self._split:
             return [*self._weighted(), *self._unit_counts()]
         if len(self._units) == len(self._measures):
-            return [*self._capped_groups(), Clause("cells", self._from_groups("capped"))]
-        weights = Clause("weights", self._weights("capped"))
+            return [*self._capped_groups(), Clause("_cells", self._from_groups("_capped"))]
+        weights = Clause("_weights", self._weights("_capped"))
         return [
             *self._capped_groups(),
             weights,
-            Clause("cells", self._from_groups("capped JOIN weights USING (unit)")),
+            Clause("_cells", self._from_groups("_capped JOIN _weights USING (unit)")),
         ]
 
     def _direct(self) -> str:
@@ -69,20 +69,22 @@ class CellWriter:
             counted = "COUNT(*)" if measure.where is None else f"COUNT(v{number})"
             total = f"SUM(v{number})" if measure.kind is MeasureKind.SUM else counted
             cells.append(f"{total} * {UNIT} AS c{number}")
-        return self._grouped(cells, "rows")
+        return self._grouped(cells, "_rows")
 
     def _per_unit(self) -> str:
         """Every key has one value per unit, so a unit's group holds all its rows."""
         shown = ["unit", *self._keys, *self._sums(), f"{self._weight('COUNT(*)', 'SUM')} AS w"]
-        return f"  SELECT {', '.join(shown)} FROM rows GROUP BY {', '.join(['unit', *self._keys])}"
+        return f"  SELECT {', '.join(shown)} FROM _rows GROUP BY {', '.join(['unit', *self._keys])}"
 
     def _from_units(self) -> str:
-        return self._grouped([self._weighed(n, m) for n, m in enumerate(self._measures, start=1)], "per_unit")
+        return self._grouped(
+            [self._weighed(n, m) for n, m in enumerate(self._measures, start=1)], "_per_unit"
+        )
 
     def _capped_groups(self) -> list[Clause]:
         keys = ", ".join(["unit", *self._keys])
-        groups = f"  SELECT {', '.join([keys, *self._sums()])} FROM rows GROUP BY {keys}"
-        return [Clause("groups", groups), Clause("capped", self._cap("groups"), "MATERIALIZED")]
+        groups = f"  SELECT {', '.join([keys, *self._sums()])} FROM _rows GROUP BY {keys}"
+        return [Clause("_groups", groups), Clause("_capped", self._cap("_groups"), "MATERIALIZED")]
 
     def _cap(self, source: str) -> str:
         """At most `touched` groups of each unit, chosen by a keyed hash of the unit's own groups."""
@@ -108,25 +110,25 @@ class CellWriter:
         if self._joined:
             # The rows of a join would be computed twice, so they are summed per (unit, key) first.
             keys = ", ".join(["unit", *self._keys])
-            groups = f"  SELECT {', '.join([keys, *self._sums()])} FROM rows GROUP BY {keys}"
+            groups = f"  SELECT {', '.join([keys, *self._sums()])} FROM _rows GROUP BY {keys}"
             cells = [self._weighed(number, self._measures[number - 1]) for number in numbers]
             return [
-                Clause("groups", groups, "MATERIALIZED"),
-                Clause("weights", self._weights("groups")),
-                Clause("weighted", self._grouped(cells, "groups JOIN weights USING (unit)")),
+                Clause("_groups", groups, "MATERIALIZED"),
+                Clause("_weights", self._weights("_groups")),
+                Clause("_weighted", self._grouped(cells, "_groups JOIN _weights USING (unit)")),
             ]
-        weights = f"  SELECT unit, {self._weight('COUNT(*)', 'SUM')} AS w FROM rows GROUP BY unit"
+        weights = f"  SELECT unit, {self._weight('COUNT(*)', 'SUM')} AS w FROM _rows GROUP BY unit"
         cells = [self._row_sum(number, self._measures[number - 1]) for number in numbers]
         return [
-            Clause("weights", weights),
-            Clause("weighted", self._grouped(cells, f"{self._unfiltered} JOIN weights USING (unit)")),
+            Clause("_weights", weights),
+            Clause("_weighted", self._grouped(cells, f"{self._unfiltered} JOIN _weights USING (unit)")),
         ]
 
     @property
     def _unfiltered(self) -> str:
         """The rows before those of no public group are dropped, for steps that a join on keys follows."""
         keys = self._analysis.partitioning.keys
-        return "rows" if all(key.domain is None for key in keys) else "joined"
+        return "_rows" if all(key.domain is None for key in keys) else "_joined"
 
     def _row_sum(self, number: int, measure: Measure) -> str:
         if measure.kind is MeasureKind.SUM:
@@ -142,14 +144,14 @@ class CellWriter:
             return self._masks(self._units[0])
         marks = [f"COUNT(v{n}) AS s{n}" for n in self._units if self._measures[n - 1].where is not None]
         keys = ", ".join(["unit", *self._keys])
-        pairs = f"  SELECT {', '.join([keys, *marks])} FROM rows GROUP BY {keys}"
-        source = "pairs"
-        steps = [Clause("pairs", pairs)]
+        pairs = f"  SELECT {', '.join([keys, *marks])} FROM _rows GROUP BY {keys}"
+        source = "_pairs"
+        steps = [Clause("_pairs", pairs)]
         if self._most < (self._analysis.partitioning.cells or 0):
-            steps.append(Clause("capped", self._cap("pairs")))
-            source = "capped"
+            steps.append(Clause("_capped", self._cap("_pairs")))
+            source = "_capped"
         cells = [self._unit_count(number) for number in self._units]
-        return [*steps, Clause("counted", self._grouped(cells, source))]
+        return [*steps, Clause("_counted", self._grouped(cells, source))]
 
     def _unit_count(self, number: int) -> str:
         counted = "*" if self._measures[number - 1].where is None else f"CASE WHEN s{number} > 0 THEN 1 END"
@@ -165,23 +167,23 @@ class CellWriter:
     def _masks(self, number: int) -> list[Clause]:
         key = self._analysis.partitioning.keys[0]
         masks = (
-            f"  SELECT unit, BIT_OR(bit) AS mask FROM {self._unfiltered} JOIN bits USING (k1) GROUP BY unit"
+            f"  SELECT unit, BIT_OR(bit) AS mask FROM {self._unfiltered} JOIN _bits USING (k1) GROUP BY unit"
         )
-        light = f"SELECT mask, COUNT(*) AS n FROM masks WHERE BIT_COUNT(mask) <= {self._most} GROUP BY mask"
+        light = f"SELECT mask, COUNT(*) AS n FROM _masks WHERE BIT_COUNT(mask) <= {self._most} GROUP BY mask"
         heavy = (
-            f"SELECT unit, k1 FROM masks JOIN bits ON mask & bit <> 0 WHERE BIT_COUNT(mask) > {self._most}"
+            f"SELECT unit, k1 FROM _masks JOIN _bits ON mask & bit <> 0 WHERE BIT_COUNT(mask) > {self._most}"
         )
         cells = (
             f"  SELECT k1, SUM(n) * {UNIT} AS c{number} FROM (\n"
-            f"    SELECT k1, n FROM ({light}) JOIN bits ON mask & bit <> 0\n"
-            f"    UNION ALL SELECT k1, 1 FROM capped\n  ) GROUP BY k1"
+            f"    SELECT k1, n FROM ({light}) JOIN _bits ON mask & bit <> 0\n"
+            f"    UNION ALL SELECT k1, 1 FROM _capped\n  ) GROUP BY k1"
         )
         return [
-            Clause("bits", f"  {bits(1, key)}", "MATERIALIZED"),
-            Clause("masks", masks, "MATERIALIZED"),
-            Clause("heavy", f"  {heavy}"),
-            Clause("capped", self._cap("heavy")),
-            Clause("counted", cells),
+            Clause("_bits", f"  {bits(1, key)}", "MATERIALIZED"),
+            Clause("_masks", masks, "MATERIALIZED"),
+            Clause("_heavy", f"  {heavy}"),
+            Clause("_capped", self._cap("_heavy")),
+            Clause("_counted", cells),
         ]
 
     def _sums(self) -> list[str]:

@@ -130,17 +130,17 @@ class DuckDBBackend:
                 raise EngineFailure(errors.ENGINE_FAILURE, "The run failed; the charge stays.") from None
 
     def _measure(self, plan: Plan, program: Program, cap_key: str, noise: NoiseSource) -> Relation:
-        made = f"CREATE OR REPLACE TEMP TABLE exact AS {program.sql}"
+        made = f"CREATE OR REPLACE TEMP TABLE _exact AS {program.sql}"
         rows = self._connection.execute(made, program.arguments(cap_key)).fetchall()[0][0]
         try:
-            self._connection.register("noise", noise_table(plan, rows, noise))
+            self._connection.register("_noise", noise_table(plan, rows, noise))
             fetched = self._noisy(plan, program)
             if program.threshold is None and any(len(array) != rows for array in fetched.values()):
                 raise ValueError("the noise table and the exact table do not match")
             return _relation(plan, program, fetched)
         finally:
-            self._connection.unregister("noise")
-            self._run("DROP TABLE IF EXISTS exact")
+            self._connection.unregister("_noise")
+            self._run("DROP TABLE IF EXISTS _exact")
 
     def _noisy(self, plan: Plan, program: Program) -> dict[str, NDArray[Any]]:
         """The sums of exact cells and noise, and the keys of the groups that may be shown."""
@@ -148,8 +148,8 @@ class DuckDBBackend:
         numbers = range(1, len(plan.measurements) + 1)
         cells = [f"CAST(c{number} + z{number} AS DOUBLE) AS m{number}" for number in numbers]
         shown = "" if program.threshold is None else f" WHERE {program.threshold}"
-        sql = f"SELECT {', '.join([*keys, *cells])} FROM exact JOIN noise ON exact.rowid = noise.i{shown}"
-        return self._fetch(f"{sql} ORDER BY exact.rowid")
+        sql = f"SELECT {', '.join([*keys, *cells])} FROM _exact JOIN _noise ON _exact.rowid = _noise.i{shown}"
+        return self._fetch(f"{sql} ORDER BY _exact.rowid")
 
 
 def _typed(key: Key) -> str:

@@ -23,7 +23,7 @@ from dpsql.engine.postprocess import SETTINGS
 from dpsql.engine.release import Relation
 from dpsql.engine.render import SQL_TYPES, Renderer, quote
 from dpsql.engine.rewrite import Program
-from dpsql.errors import EngineFailure, InternalError
+from dpsql.errors import EngineFailure, InternalError, UnsupportedQuery
 from dpsql.policy.model import Policy, TablePolicy
 from dpsql.sql.expression import (
     Aggregate,
@@ -41,6 +41,8 @@ from dpsql.sql.resolve import over_keys
 from dpsql.sql.scope import TYPES
 
 TIME_LIMIT: Final = 30_000
+MEMORY_LIMIT: Final = "4GB"
+MAX_PUBLIC_ROWS: Final = 1_000_000
 MAX_BOUND: Final = 1_000
 """So many programs are remembered to bind; the tables of a session do not change."""
 
@@ -72,6 +74,7 @@ class PublicFacts:
         # A program is bound here, never run: optimizing it would only take time.
         self._binder.execute("PRAGMA disable_optimizer")
         self._connection.execute(f"SET max_execution_time={TIME_LIMIT}")
+        self._connection.execute(f"SET memory_limit='{MEMORY_LIMIT}'")
         self._connection.execute("SET lock_configuration=true")
         self._bound: set[str] = set()
         self._domains: dict[object, tuple[Value, ...]] = {}
@@ -81,12 +84,12 @@ class PublicFacts:
         declared = ", ".join(f"{quote(c.name)} {SQL_TYPES[TYPES[c.type]]}" for c in table.columns.values())
         self._connection.execute(f"CREATE TABLE {quote(table.name)} ({declared})").fetchall()
         if rows is not None:
-            self._connection.register("arrived", dict(rows))
+            self._connection.register("_arrived", dict(rows))
             listed = ", ".join(quote(column.name) for column in table.columns.values())
             self._connection.execute(
-                f"INSERT INTO {quote(table.name)} SELECT {listed} FROM arrived"
+                f"INSERT INTO {quote(table.name)} SELECT {listed} FROM _arrived"
             ).fetchall()
-            self._connection.unregister("arrived")
+            self._connection.unregister("_arrived")
 
     def _hash(self) -> str:
         facts = {
@@ -193,7 +196,15 @@ class PublicFacts:
                 with interruptible():
                     fetched = dict(self._connection.execute(sql).fetchnumpy())
             except duckdb.Error:
-                raise EngineFailure(errors.ENGINE_FAILURE, "The query over public tables failed.") from None
+                raise EngineFailure(
+                    errors.ENGINE_FAILURE, "The query over public tables failed, or took too long."
+                ) from None
+        if any(len(array) > MAX_PUBLIC_ROWS for array in fetched.values()):
+            raise UnsupportedQuery(
+                errors.TOO_LARGE,
+                f"The query over public tables has more than {MAX_PUBLIC_ROWS:,} rows or groups.",
+                hint="Give it a WHERE, or LIMIT without ORDER BY.",
+            )
         return outer, Relation(types, fetched)
 
 
@@ -247,7 +258,14 @@ def _inner(query: Query, keys: tuple[Expression, ...], measured: tuple[Aggregate
         sql += f" WHERE {render(query.where)}"
     if query.grouped and keys:
         sql += f" GROUP BY {', '.join(f'k{number}' for number in range(1, len(keys) + 1))}"
-    return f"{sql} ORDER BY ALL"
+    return f"{sql} ORDER BY ALL LIMIT {_enough(query)}"
+
+
+def _enough(query: Query) -> int:
+    """As many rows as the outer query can need; one more than is allowed shows that there are too many."""
+    if query.having is not None or query.order or query.limit is None:
+        return MAX_PUBLIC_ROWS + 1
+    return min(MAX_PUBLIC_ROWS + 1, query.limit + (query.offset or 0))
 
 
 def _name(column: Column) -> str:

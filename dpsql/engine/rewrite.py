@@ -94,7 +94,7 @@ class _Writer:
         names = self._cells.relations
         if not self._public:
             order = ", ".join(f"{key} NULLS LAST" for key in self._keys)
-            return f"SELECT {', '.join(self._keys)}, {cells}\nFROM cells{self._minimum()}\nORDER BY {order}"
+            return f"SELECT {', '.join(self._keys)}, {cells}\nFROM _cells{self._minimum()}\nORDER BY {order}"
         if not self._keys:
             return f"SELECT {cells}\nFROM {', '.join(names)}"
         domains = ", ".join(

@@ -82,11 +82,11 @@ class RowWriter:
         numbered = enumerate(self._analysis.partitioning.keys, start=1)
         kept = [condition for number, key in numbered if (condition := inside(number, key)) is not None]
         if not kept:
-            return [Clause("rows", self._select(), "NOT MATERIALIZED")]
-        dropped = f"  SELECT * FROM joined WHERE {' AND '.join(kept)}"
+            return [Clause("_rows", self._select(), "NOT MATERIALIZED")]
+        dropped = f"  SELECT * FROM _joined WHERE {' AND '.join(kept)}"
         return [
-            Clause("joined", self._select(), "NOT MATERIALIZED"),
-            Clause("rows", dropped, "NOT MATERIALIZED"),
+            Clause("_joined", self._select(), "NOT MATERIALIZED"),
+            Clause("_rows", dropped, "NOT MATERIALIZED"),
         ]
 
     def _from(self) -> str:

@@ -53,7 +53,7 @@ def cheapest(priced: Callable[[Price], Plan], wish: Wish, start: Price) -> Plan:
 
 
 def _reached(plan: Plan, targets: tuple[Target, ...]) -> bool:
-    return all(plan.measurements[target.measurement].error <= target.error for target in targets)
+    return all(plan.measurements[target.measurement].half_width <= target.error for target in targets)
 
 
 def _targets(plan: Plan, wish: Wish) -> tuple[Target, ...]:

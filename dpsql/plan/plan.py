@@ -48,6 +48,12 @@ class Measurement:
         """The answer's unit per noisy lattice step."""
         return step_of(self.measure, self.noise)
 
+    @property
+    def half_width(self) -> float:
+        """The error of a released cell: of the noise, and half a step for the rounding after it."""
+        rounding = Fraction(1) if self.measure.grid is None else self.measure.grid.step
+        return self.error + float(rounding / 2)
+
 
 def step_of(measure: Measure, noise: Noise) -> Fraction:
     """The answer's unit per lattice step after the noise lattice is taken."""

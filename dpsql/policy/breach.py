@@ -74,4 +74,6 @@ def name_fault(name: str, *, dots: bool) -> str | None:
         return "the name starts or ends with a space, or holds a character that cannot be printed"
     if "." in name and not dots:
         return "a name cannot hold a dot, which separates table and column"
+    if name.startswith("#"):
+        return "names that start with # are kept for dpsql's own columns"
     return None

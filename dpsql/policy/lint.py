@@ -53,6 +53,10 @@ def _names(policy: Declaration) -> Iterator[Breach]:
             yield Breach(path, fault)
     yield from name_breaches(("analysts",), policy.analysts or (), dots=True)
     yield from name_breaches(("tables",), policy.tables, dots=False)
+    for name in policy.tables:
+        if name.startswith("_"):
+            message = "names that start with _ are kept for dpsql's own relations"
+            yield Breach(("tables", name), message, "rename the table in the source", about=(), at_key=True)
     for table in policy.tables.values():
         yield from name_breaches(("tables", table.name, "columns"), table.columns, dots=False)
         yield from name_breaches(("tables", table.name, "max_groups"), table.max_groups, dots=False)

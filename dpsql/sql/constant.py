@@ -5,12 +5,14 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Callable
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Final
 
 from dpsql import errors
 from dpsql.errors import Position, ProgrammingError
 from dpsql.sql.expression import Expression, Literal, Type, Value
+
+MAX_DIGITS: Final = 100
 
 NULL: Final = Literal(None, Type.NULL)
 
@@ -29,10 +31,10 @@ def literal(value: Value) -> Literal:
         case int():
             return integer(value, None)
         case float() if math.isfinite(value):
-            return Literal(Decimal(repr(value)), Type.DOUBLE)
+            return Literal(Decimal(repr(float(value))), Type.DOUBLE)
         case Decimal() if value.is_finite():
-            return Literal(value, Type.DOUBLE)
-        case str() if "\0" not in value:
+            return _double(value, None)
+        case str() if "\0" not in value and not any(0xD800 <= ord(char) <= 0xDFFF for char in value):
             return Literal(value, Type.TEXT)
         case datetime.datetime() if value.tzinfo is None:
             return Literal(value, Type.TIMESTAMP)
@@ -43,6 +45,39 @@ def literal(value: Value) -> Literal:
                 errors.PARAMETERS,
                 "A parameter is neither NULL, a finite number, a text, a date nor a naive timestamp.",
             )
+
+
+def number(text: str, position: Position | None) -> Literal:
+    """A number of the text: whole, or a double.
+
+    Raises:
+        ProgrammingError: DP104 when it has more than 63 bits, or is beyond the range of doubles.
+    """
+    if len(text) > MAX_DIGITS:
+        raise ProgrammingError(
+            errors.TYPE_MISMATCH, f"A number has more than {MAX_DIGITS} digits.", position=position
+        )
+    if text.isdigit():
+        return integer(int(text), position)
+    try:
+        return _double(Decimal(text), position)
+    except InvalidOperation:
+        raise _beyond(position) from None
+
+
+def _double(value: Decimal, position: Position | None) -> Literal:
+    # Beyond this a double is infinite or 0, and exact arithmetic on the exponent would never end.
+    if value != 0 and not -300 <= value.adjusted() <= 300:
+        raise _beyond(position)
+    if len(value.as_tuple().digits) > MAX_DIGITS:
+        raise _beyond(position)
+    return Literal(value, Type.DOUBLE)
+
+
+def _beyond(position: Position | None) -> ProgrammingError:
+    return ProgrammingError(
+        errors.TYPE_MISMATCH, "A number is beyond the range of doubles, 1e-300 to 1e300.", position=position
+    )
 
 
 def integer(value: int, position: Position | None) -> Literal:

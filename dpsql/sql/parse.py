@@ -21,10 +21,15 @@ from dpsql.errors import Position, ProgrammingError, UnsupportedQuery
 MAX_BYTES: Final = 64 * 1024
 MAX_NESTING: Final = 40
 MAX_NODES: Final = 2_000
+MAX_TYPE_NESTING: Final = 3
 MAX_DEPTH: Final = 100
 
 _NUMBER: Final = re.compile(r"(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 _SKIPPED: Final = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/", re.DOTALL)
+_BRACKETS: Final = re.compile(r"([A-Za-z_]\w*)?\s*\(|\)")
+_TYPE_WORDS: Final = frozenset(
+    word for word, token in DuckDB.Tokenizer.KEYWORDS.items() if token in DuckDBParser.TYPE_TOKENS
+)
 _WORD: Final = re.compile(r"[A-Za-z_]+")
 _UNARY_RUN: Final = re.compile(rf"(?:\b(?:not|case)\b\s*|[-+~!]\s*){{{MAX_NESTING},}}", re.IGNORECASE)
 
@@ -86,10 +91,27 @@ def _measure(text: str) -> None:
     if any(0xD800 <= ord(char) <= 0xDFFF for char in text):
         raise ProgrammingError(errors.SYNTAX, "The query holds half of a surrogate pair.")
     bare = _SKIPPED.sub(" ", text)
+    if _type_depth(bare) > MAX_TYPE_NESTING:
+        raise ProgrammingError(
+            errors.TOO_LARGE, f"The query nests names of types deeper than {MAX_TYPE_NESTING} levels."
+        )
     # Both with and without the quoted parts: a quote inside a comment must not hide brackets.
     for candidate in (text, bare):
         if _depth(candidate) > MAX_NESTING or _UNARY_RUN.search(candidate):
             raise ProgrammingError(errors.TOO_LARGE, f"The query nests deeper than {MAX_NESTING} levels.")
+
+
+def _type_depth(text: str) -> int:
+    """How deep calls are nested whose names are those of types: the parser tries each in two ways."""
+    open_types: list[bool] = []
+    deepest = 0
+    for token in _BRACKETS.finditer(text):
+        if token.group() == ")":
+            open_types[-1:] = []
+            continue
+        open_types.append((token.group(1) or "").upper() in _TYPE_WORDS)
+        deepest = max(deepest, sum(open_types))
+    return deepest
 
 
 def _depth(text: str) -> int:

@@ -204,11 +204,12 @@ class _Resolver:
 def _by_ordinal(node: exp.Expr, items: tuple[Item, ...]) -> Expression | None:
     if not isinstance(node, exp.Literal) or node.is_string:
         return None
-    if not node.name.isdigit() or not 1 <= int(node.name) <= len(items):
+    place = int(node.name) if node.name.isdigit() and len(node.name) < 10 else 0
+    if not 1 <= place <= len(items):
         raise ProgrammingError(
-            errors.GROUPING, f"There is no column number {node.name}.", position=position_of(node)
+            errors.GROUPING, "GROUP BY or ORDER BY has a number of no column.", position=position_of(node)
         )
-    return items[int(node.name) - 1].expression
+    return items[place - 1].expression
 
 
 def _default_name(node: exp.Expr) -> str:

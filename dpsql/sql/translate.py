@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from dpsql import errors
 from dpsql.errors import Position, ProgrammingError, UnsupportedQuery
-from dpsql.sql.constant import NULL, as_times, day, integer, literal, moment
+from dpsql.sql.constant import NULL, as_times, day, literal, moment, number
 from dpsql.sql.expression import (
     Aggregate,
     AggregateKind,
@@ -105,10 +105,7 @@ class Translator:
     def _literal(self, node: exp.Expr) -> Expression:
         if node.args.get("is_string") or isinstance(node, exp.RawString):
             return Literal(node.name, Type.TEXT)
-        text = node.name
-        if text.isdigit():
-            return integer(int(text), position_of(node))
-        return Literal(Decimal(text), Type.DOUBLE)
+        return number(node.name, position_of(node))
 
     def _boolean(self, node: exp.Expr) -> Expression:
         return Literal(bool(node.this), Type.BOOLEAN)

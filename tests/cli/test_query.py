@@ -30,8 +30,8 @@ def test_the_formats_agree_on_one_answer_that_is_paid_once(run: Run) -> None:
         {"ward": "A", "n": a, "n_error": error},
         {"ward": "B|C", "n": b, "n_error": error},
     ]
-    assert f"| B\\|C | {b} ± 6 |" in texts["markdown"].stdout
-    assert f"{a} ± 6" in texts["table"].stdout
+    assert f"| B\\|C | {b} ± 7 |" in texts["markdown"].stdout
+    assert f"{a} ± 7" in texts["table"].stdout
 
 
 def test_json_keys_are_the_names_of_the_python_attributes(run: Run) -> None:

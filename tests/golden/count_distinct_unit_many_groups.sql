@@ -7,24 +7,24 @@ SELECT day, COUNT(DISTINCT patient_id) FILTER (WHERE charge > 100) FROM visits G
 -- error:
 -- COUNT(DISTINCT patient_id) FILTER(WHERE charge > 100): gaussian, l1 20, l2 4.472135955, scale 205.43812, error 402.65137
 -- sql:
-WITH joined AS NOT MATERIALIZED (
+WITH _joined AS NOT MATERIALIZED (
   SELECT "visits"."#unit" AS unit, "visits"."day" AS k1, CASE WHEN ("visits"."charge" > 100.0e0) THEN 1 END AS v1
   FROM (SELECT t."patient_id" AS "#unit", t."day", t."charge" FROM "visits" t WHERE t."patient_id" IS NOT NULL) "visits"
 ),
-rows AS NOT MATERIALIZED (
-  SELECT * FROM joined WHERE k1 BETWEEN DATE '2024-01-01' AND DATE '2024-12-31'
+_rows AS NOT MATERIALIZED (
+  SELECT * FROM _joined WHERE k1 BETWEEN DATE '2024-01-01' AND DATE '2024-12-31'
 ),
-pairs AS (
-  SELECT unit, k1, COUNT(v1) AS s1 FROM rows GROUP BY unit, k1
+_pairs AS (
+  SELECT unit, k1, COUNT(v1) AS s1 FROM _rows GROUP BY unit, k1
 ),
-capped AS (
-  SELECT * FROM pairs
+_capped AS (
+  SELECT * FROM _pairs
   QUALIFY ROW_NUMBER() OVER (PARTITION BY unit ORDER BY MD5(CONCAT($cap_key, chr(31), CAST(unit AS VARCHAR), chr(31), COALESCE('v' || CAST(k1 AS VARCHAR), 'n'))), k1) <= 20
 ),
-counted AS (
-  SELECT k1, COUNT(CASE WHEN s1 > 0 THEN 1 END) * 1024 AS c1 FROM capped GROUP BY k1
+_counted AS (
+  SELECT k1, COUNT(CASE WHEN s1 > 0 THEN 1 END) * 1024 AS c1 FROM _capped GROUP BY k1
 )
 SELECT d.k1, CAST(COALESCE(c1, 0) AS HUGEINT) AS c1
 FROM (SELECT * FROM (SELECT unnest($d1::DATE[]) AS k1)) d
-LEFT JOIN counted ON counted.k1 IS NOT DISTINCT FROM d.k1
+LEFT JOIN _counted ON _counted.k1 IS NOT DISTINCT FROM d.k1
 ORDER BY d.k1 NULLS LAST

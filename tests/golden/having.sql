@@ -8,22 +8,22 @@ SELECT hospital, COUNT(*) AS n FROM patients GROUP BY hospital HAVING SUM(cost) 
 -- COUNT(*): laplace, l1 1, l2 1, scale 20, error 59.915039
 -- SUM(cost): laplace, l1 50000, l2 50000, scale 1000000, error 2995732.3
 -- sql:
-WITH joined AS NOT MATERIALIZED (
+WITH _joined AS NOT MATERIALIZED (
   SELECT "patients"."#unit" AS unit, "patients"."hospital" AS k1, CAST(FLOOR((CASE WHEN "patients"."cost" > 50000.0e0 THEN 50000.0e0 WHEN "patients"."cost" < 0.0e0 THEN 0.0e0 ELSE "patients"."cost" END) * 100.0e0 + 0.5e0) AS BIGINT) AS v2
   FROM (SELECT t."patient_id" AS "#unit", t."cost", f."hospital" FROM "patients" t JOIN (SELECT t."patient_id" AS unit, MIN(CASE WHEN t."hospital" IN ('Alder', 'Birch', 'Cedar', 'Dogwood', 'Elm') THEN t."hospital" END) AS "hospital" FROM "patients" t WHERE t."patient_id" IS NOT NULL GROUP BY 1) f ON f.unit = t."patient_id") "patients"
 ),
-rows AS NOT MATERIALIZED (
-  SELECT * FROM joined WHERE CASE WHEN k1 IN ('Alder', 'Birch', 'Cedar', 'Dogwood', 'Elm') THEN TRUE ELSE FALSE END
+_rows AS NOT MATERIALIZED (
+  SELECT * FROM _joined WHERE CASE WHEN k1 IN ('Alder', 'Birch', 'Cedar', 'Dogwood', 'Elm') THEN TRUE ELSE FALSE END
 ),
-per_unit AS (
-  SELECT unit, k1, COUNT(*) AS n, SUM(v2) AS s2, CASE WHEN COUNT(*) <= 1 THEN 1024 ELSE CAST(1024 // COUNT(*) AS INTEGER) END AS w FROM rows GROUP BY unit, k1
+_per_unit AS (
+  SELECT unit, k1, COUNT(*) AS n, SUM(v2) AS s2, CASE WHEN COUNT(*) <= 1 THEN 1024 ELSE CAST(1024 // COUNT(*) AS INTEGER) END AS w FROM _rows GROUP BY unit, k1
 ),
-cells AS (
-  SELECT k1, SUM(n * w) AS c1, SUM(s2 * w) AS c2 FROM per_unit GROUP BY k1
+_cells AS (
+  SELECT k1, SUM(n * w) AS c1, SUM(s2 * w) AS c2 FROM _per_unit GROUP BY k1
 )
 SELECT d.k1, CAST(COALESCE(c1, 0) AS HUGEINT) AS c1, CAST(COALESCE(c2, 0) AS HUGEINT) // 8 AS c2
 FROM (SELECT * FROM (SELECT unnest($d1::VARCHAR[]) AS k1)) d
-LEFT JOIN cells ON cells.k1 IS NOT DISTINCT FROM d.k1
+LEFT JOIN _cells ON _cells.k1 IS NOT DISTINCT FROM d.k1
 ORDER BY d.k1 NULLS LAST
 -- answer without noise:
 -- Alder, 65

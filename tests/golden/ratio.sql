@@ -8,17 +8,17 @@ SELECT ROUND(100.0 * COUNT_IF(age > 50) / COUNT(*), 1) AS share FROM patients;
 -- COUNT_IF(age > 50): laplace, l1 1, l2 1, scale 20, error 59.915039
 -- COUNT(*): laplace, l1 1, l2 1, scale 20, error 59.915039
 -- sql:
-WITH rows AS NOT MATERIALIZED (
+WITH _rows AS NOT MATERIALIZED (
   SELECT "patients"."#unit" AS unit, CASE WHEN ("patients"."age" > 50) THEN 1 END AS v1
   FROM (SELECT t."patient_id" AS "#unit", t."age" FROM "patients" t WHERE t."patient_id" IS NOT NULL) "patients"
 ),
-per_unit AS (
-  SELECT unit, COUNT(*) AS n, COUNT(v1) AS s1, CASE WHEN COUNT(*) <= 1 THEN 1024 ELSE CAST(1024 // COUNT(*) AS INTEGER) END AS w FROM rows GROUP BY unit
+_per_unit AS (
+  SELECT unit, COUNT(*) AS n, COUNT(v1) AS s1, CASE WHEN COUNT(*) <= 1 THEN 1024 ELSE CAST(1024 // COUNT(*) AS INTEGER) END AS w FROM _rows GROUP BY unit
 ),
-cells AS (
-  SELECT SUM(s1 * w) AS c1, SUM(n * w) AS c2 FROM per_unit
+_cells AS (
+  SELECT SUM(s1 * w) AS c1, SUM(n * w) AS c2 FROM _per_unit
 )
 SELECT CAST(COALESCE(c1, 0) AS HUGEINT) AS c1, CAST(COALESCE(c2, 0) AS HUGEINT) AS c2
-FROM cells
+FROM _cells
 -- answer without noise:
 -- 48.0

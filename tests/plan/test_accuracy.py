@@ -30,7 +30,7 @@ def wanted(session: Session, wish: Wish, sql: str = SQL) -> Plan:
 def test_a_half_width_binds_the_first_noisy_column(session: Session, wish: str) -> None:
     plan = wanted(session, wish)
 
-    assert plan.measurements[0].error <= 50
+    assert plan.measurements[0].half_width <= 50
     assert plan.price.epsilon == wanted(session, "±50").price.epsilon
 
 
@@ -38,7 +38,7 @@ def test_the_price_is_the_smallest_to_three_digits(session: Session) -> None:
     plan = wanted(session, "±50")
     less = priced(session, SQL, Terms(plan.price.epsilon - Decimal("0.001") * plan.price.epsilon * 10))
 
-    assert less.measurements[0].error > 50
+    assert less.measurements[0].half_width > 50
     assert len(plan.price.epsilon.normalize().as_tuple().digits) <= 3
 
 
@@ -52,8 +52,8 @@ def test_each_named_column_gets_its_own_error(session: Session) -> None:
     plan = wanted(session, {"n": "±40", "YEARS": "±2500"})
 
     count, years = plan.measurements
-    assert count.error <= 40
-    assert years.error <= 2500
+    assert count.half_width <= 40
+    assert years.half_width <= 2500
     assert years.error > 2400 or count.error > 39, "one of them decides the price"
 
 
