@@ -17,6 +17,7 @@ from dpsql import errors
 from dpsql.ledger import index
 from dpsql.ledger.chain import GENESIS, Anchor, link
 from dpsql.ledger.checks import Check, Filters, Policies, Releases, Sums
+from dpsql.ledger.damage import unopened
 from dpsql.ledger.entry import Numbered, Opened
 from dpsql.ledger.log import numbered, read_rows
 from dpsql.ledger.store import Row, Store, open_store
@@ -45,10 +46,16 @@ class Finding:
 
 
 def audit(location: str | Path, anchor: Anchor | None = None) -> tuple[Finding, ...]:
-    """Verifies the ledger at a path; a file that cannot be opened is a finding, too."""
+    """Verifies the ledger at a path; a file that is no ledger is a finding, too.
+
+    Raises:
+        LedgerError: when there is no file, or it may not be read.
+    """
     try:
         store = open_store(location, read_only=True)
     except errors.LedgerError as error:
+        if unopened(error):
+            raise
         return (Finding(STORAGE, False, None, error.message),)
     try:
         return audit_store(store, anchor)

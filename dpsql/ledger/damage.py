@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+
 from dpsql import errors
 
 
@@ -12,3 +14,9 @@ def broken(what: str) -> errors.LedgerError:
         f"The ledger does not verify. {what}.",
         hint="Run `dpsql ledger verify`. A restored file must be the newest: an older one forgets charges.",
     )
+
+
+def unopened(error: errors.LedgerError) -> bool:
+    """Whether the file is missing, locked or not to be read, which says nothing of what it holds."""
+    # SQLite calls a damaged file a DatabaseError, and what the system refuses an OperationalError.
+    return isinstance(error.__cause__, OSError | sqlite3.OperationalError)

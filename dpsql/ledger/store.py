@@ -20,6 +20,7 @@ from urllib.parse import quote
 
 from dpsql import errors
 from dpsql.ledger.damage import broken
+from dpsql.ledger.sealed import sealed
 
 VERSION: Final = 1
 MEMORY: Final = ":memory:"
@@ -280,7 +281,7 @@ def _sync_folder(path: str) -> None:
 
 
 def _connect(path: str, *, read_only: bool) -> sqlite3.Connection:
-    mode = "ro" if read_only else "rw"
+    mode = ("ro&immutable=1" if sealed(path) else "ro") if read_only else "rw"
     target = path if path == MEMORY else f"file:{quote(os.path.abspath(path))}?mode={mode}"
     connection = sqlite3.connect(
         target, uri=path != MEMORY, timeout=_PATIENCE, isolation_level=None, check_same_thread=False

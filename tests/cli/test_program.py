@@ -36,6 +36,7 @@ COMMAND = (sys.executable, "-m", "dpsql")
         (("query", "SELECT COUNT(*) FROM patients", "--epsilon", "0"), 4, "DP215"),
         (("query", "SELECT COUNT(*) FROM patients", "--ledger", "/dev/null/x"), 5, "DP601"),
         (("ledger", "show", "--ledger", "absent.db"), 5, "DP601"),
+        (("ledger", "verify", "--ledger", "absent.db"), 5, "DP601"),
         (("ledger", "verify", "--anchor", "7"), 2, "DP903"),
     ],
 )

@@ -5,12 +5,15 @@ import sqlite3
 import stat
 import threading
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from dpsql import errors
 from dpsql.ledger import audit, open_reader, store
 from tests.ledger.clinic import Clinic, answer, ask
+
+NOBODY = 65534  # a user without rights
 
 
 @pytest.fixture
@@ -194,3 +197,53 @@ def test_a_forked_process_cannot_use_the_ledger_of_its_parent(path: Path) -> Non
 
         assert os.waitstatus_to_exitcode(status) == 42
         assert ledger.head.sequence == 1
+
+
+def test_a_sealed_copy_is_audited_and_nothing_appears_beside_it(path: Path) -> None:
+    with Clinic().open(path) as ledger:
+        ask(ledger)
+    path.chmod(0o400)
+
+    findings = audit(path)
+    with open_reader(path) as reader:
+        head = reader.head
+
+    assert all(finding.ok for finding in findings)
+    assert head.sequence == 2
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+def test_a_sealed_copy_with_its_side_file_is_read_with_what_waits_there(path: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.db"
+    with Clinic().open(path) as ledger:
+        ask(ledger)
+        copy.write_bytes(path.read_bytes())
+        Path(f"{copy}-wal").write_bytes(Path(f"{path}-wal").read_bytes())
+    copy.chmod(0o400)
+
+    with open_reader(copy) as reader:
+        assert reader.head.sequence == 2
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become a user who may not write the folder")
+def test_a_ledger_in_a_folder_that_cannot_be_written_is_audited() -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "clinic.ledger.db"
+        Clinic().open(path).close()
+        path.parent.chmod(0o755)
+        path.chmod(0o644)
+
+        os.setresuid(NOBODY, NOBODY, 0)
+        try:
+            findings = audit(path)
+        finally:
+            os.setresuid(0, 0, 0)
+
+        assert all(finding.ok for finding in findings)
+        assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("place", ["absent.db", "."])
+def test_no_file_to_audit_is_no_finding(tmp_path: Path, place: str) -> None:
+    with pytest.raises(errors.LedgerError, match="DP601"):
+        audit(tmp_path / place)
