@@ -19,7 +19,7 @@ from dpsql.policy.load import load
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/**/*.md")])
-WALKTHROUGHS = [ROOT / "README.md", *sorted(ROOT.glob("docs/tutorials/*.md"))]
+WALKTHROUGHS = [ROOT / "README.md", ROOT / "docs" / "python.md", *sorted(ROOT.glob("docs/tutorials/*.md"))]
 LINK = re.compile(r"\[[^\]]+\]\(([^)#]+?)(?:#[^)]*)?\)")
 BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
 

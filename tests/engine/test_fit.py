@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 
 import duckdb
@@ -10,7 +11,9 @@ import pytest
 from dpsql import errors
 from dpsql.engine.duckdb import DuckDBBackend
 from dpsql.errors import OperationalError, PolicyError
+from dpsql.mechanisms.sampler import SilentSampler
 from dpsql.policy import Policy, load
+from dpsql.session import Session, Terms
 
 POLICY = """\
 version: 1
@@ -179,3 +182,30 @@ def test_a_policy_file_that_is_gone_since_has_keys_for_places(tmp_path: Path) ->
     (tmp_path / "people.yaml").unlink()
 
     assert "tables.areas.columns.area.unique" in str(refused(policy))
+
+
+def test_a_csv_field_of_the_wrong_type_is_null_and_a_line_of_the_wrong_length_is_skipped(
+    tmp_path: Path,
+) -> None:
+    lines = "user_id,region,income\n1,north,5\n2,south,much\n3,north\n4,north,5,6\n5,n\xe9,1\n"
+    policy = owner(tmp_path, people__csv=lines.encode("latin-1"))
+    session = Session.open(policy, ":memory:", noise=SilentSampler())
+
+    sql = "SELECT COUNT(*), COUNT(income) FROM people"
+    rows = session.answer(sql, (), Terms(epsilon=Decimal(1))).rows
+
+    assert rows == [(2, 1)]
+    session.close()
+
+
+def test_texts_that_a_collation_holds_equal_are_two_values(tmp_path: Path) -> None:
+    policy = native(
+        tmp_path,
+        "CREATE TABLE areas (area VARCHAR COLLATE NOCASE); INSERT INTO areas VALUES ('n'), ('N');"
+        "CREATE TABLE people AS SELECT 1 AS user_id, 'n' AS region, 1.0::DOUBLE AS income",
+    )
+
+    session = Session.open(policy, ":memory:", noise=SilentSampler())
+
+    assert session.answer("SELECT area FROM areas ORDER BY area").rows == [("N",), ("n",)]
+    session.close()
