@@ -106,22 +106,32 @@ _Law = tuple[float, Mapping[int, float], float]
 
 
 def _loss_law(responses: Mapping[float, int]) -> _Law:
-    reach = sum(epsilon * count for epsilon, count in responses.items())
+    reach = sum(2.0 * epsilon * min(count, _SPREAD * sqrt(count)) for epsilon, count in responses.items())
     step = reach / _CELLS if reach else 1.0
     law, lost = {0: 1.0}, 0.0
     for epsilon, count in responses.items():
+        group, beyond = _group_law(epsilon, count, step)
         mixed: dict[int, float] = {}
-        for lies in range(count + 1):
-            weight = _weight(count, lies, epsilon)
-            if weight < _DUST:
-                lost += weight
-                continue
-            move = ceil((count - 2 * lies) * epsilon / step)
+        for move, weight in group.items():
             for place, mass in law.items():
                 mixed[place + move] = mixed.get(place + move, 0.0) + mass * weight
         law = {place: mass for place, mass in mixed.items() if mass >= _DUST}
-        lost += sum(mass for mass in mixed.values() if mass < _DUST)
+        lost += beyond + sum(mass for mass in mixed.values() if mass < _DUST)
     return step, law, lost
+
+
+def _group_law(epsilon: float, count: int, step: float) -> tuple[Mapping[int, float], float]:
+    """(weight of each rounded loss of `count` equal responses, weight left out)."""
+    law: dict[int, float] = {}
+    lost = 0.0
+    for lies in _likely_lies(count, epsilon):
+        weight = _weight(count, lies, epsilon)
+        if weight < _DUST:
+            lost += weight
+        else:
+            move = ceil((count - 2 * lies) * epsilon / step)
+            law[move] = law.get(move, 0.0) + weight
+    return law, lost
 
 
 def _delta(law: _Law, mu2: float, epsilon_total: float) -> float:
@@ -136,12 +146,16 @@ def optimal_delta(k: int, epsilon: float, mu2: float, epsilon_total: float) -> f
     Randomised response is the worst `epsilon`-DP mechanism, so no non-adaptive accountant can admit more.
     The losses of the responses are (k - 2i) epsilon with binomial weights; what remains is a Gaussian's.
     """
-    lie = 1.0 / (1.0 + exp(epsilon))
-    centre, spread = k * lie, _SPREAD * sqrt(k) + 1.0
     total = 0.0
-    for lies in range(max(0, int(centre - spread)), min(k, int(centre + spread)) + 1):
+    for lies in _likely_lies(k, epsilon):
         total += _weight(k, lies, epsilon) * hockey_stick(epsilon_total - (k - 2 * lies) * epsilon, mu2)
     return min(1.0, total * _UP)
+
+
+def _likely_lies(k: int, epsilon: float) -> range:
+    """All numbers of lies among `k` responses but for a mass of 2 exp(-2 * 14^2)."""
+    centre, spread = k / (1.0 + exp(epsilon)), _SPREAD * sqrt(k) + 1.0
+    return range(max(0, int(centre - spread)), min(k, int(centre + spread)) + 1)
 
 
 def _weight(k: int, lies: int, epsilon: float) -> float:

@@ -76,13 +76,24 @@ def advanced(
 
 
 def _composed(k: int, epsilon: float, delta: float, slack: float) -> figure.Row:
-    from dpsql.accounting.composition import basic, drv_advanced, kov_eps
+    from dpsql.accounting.composition import basic, kov_eps
+
+    total_delta = k * delta + slack
+    optimal = kov_eps(k, epsilon, delta, total_delta)
+    return k, *_totals(k, epsilon, delta, slack).values(), optimal, basic(k, epsilon, delta)[1], total_delta
+
+
+def _totals(k: int, epsilon: float, delta: float, slack: float) -> dict[str, float | None]:
+    """Total epsilon by theorem, in closed form."""
+    from dpsql.accounting.composition import basic, drv_advanced
 
     total, total_delta = drv_advanced(k, epsilon, delta, slack)
-    plain, plain_delta = basic(k, epsilon, delta)
-    zcdp, gaussian = _concentrated(k, epsilon, slack), _gaussian(k, epsilon, delta, total_delta)
-    optimal = kov_eps(k, epsilon, delta, total_delta)
-    return k, plain, total, zcdp, gaussian, optimal, plain_delta, total_delta
+    return {
+        "basic": basic(k, epsilon, delta)[0],
+        "advanced": total,
+        "zcdp": _concentrated(k, epsilon, slack),
+        "gaussian": _gaussian(k, epsilon, delta, total_delta),
+    }
 
 
 def _concentrated(k: int, epsilon: float, slack: float) -> float:
@@ -102,13 +113,11 @@ def _plot(path: Path, most: int, epsilon: float, delta: float, slack: float) -> 
     from dpsql.cli.chart import svg
 
     counts = sorted({max(1, round(most * point / _POINTS)) for point in range(1, _POINTS + 1)})
-    rows = [_composed(k, epsilon, delta, slack) for k in counts]
-    columns = {"basic": 1, "advanced": 2, "zcdp": 3, "gaussian": 4}
-    curves = {
-        name: [(float(k), float(row[column])) for k, row in zip(counts, rows, strict=True)]  # type: ignore[arg-type]
-        for name, column in columns.items()
-        if rows[-1][column] is not None
-    }
+    curves: dict[str, list[tuple[float, float]]] = {}
+    for k in counts:
+        for name, total in _totals(k, epsilon, delta, slack).items():
+            if total is not None:
+                curves.setdefault(name, []).append((float(k), total))
     title = f"Composition of steps of epsilon {epsilon:g}, delta {delta:g}"
     try:
         path.write_text(svg(title, "steps", f"total epsilon, slack {slack:g}", curves), "utf-8")

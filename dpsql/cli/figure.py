@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from decimal import Decimal
+from math import inf
 from typing import Any, Final, TypeAlias
 
 import click
@@ -17,25 +18,31 @@ _DIGITS: Final = 4
 
 
 def positive(text: str) -> Decimal:
-    """A finite number above 0."""
-    value = number(text)
-    if not value > 0:
-        raise click.BadParameter(f"{text!r} is not above 0.")
-    return value
+    """A number from 1e-9 to 1e9."""
+    return _within(text, "1e-9", "1e9")
+
+
+def loss(text: str) -> Decimal:
+    """An epsilon from 1e-9 to 700: beyond, it is no protection and overflows."""
+    return _within(text, "1e-9", "700")
 
 
 def share(text: str) -> Decimal:
-    """A number above 0 and below 1."""
-    value = positive(text)
-    if not value < 1:
-        raise click.BadParameter(f"{text!r} is not below 1.")
-    return value
+    """A delta above 0: from 1e-99 to 0.999."""
+    return _within(text, "1e-99", "0.999")
 
 
 def share_or_zero(text: str) -> Decimal:
-    """A number from 0 on and below 1."""
+    """A delta, or 0."""
     value = number(text)
     return share(text) if value else value
+
+
+def _within(text: str, low: str, high: str) -> Decimal:
+    value = number(text)
+    if not Decimal(low) <= value <= Decimal(high):
+        raise click.BadParameter(f"{text!r} is not between {low} and {high}.")
+    return value
 
 
 def option(*names: str, kind: Callable[[str], Decimal] = positive, **extra: Any) -> Decorator:
@@ -44,15 +51,15 @@ def option(*names: str, kind: Callable[[str], Decimal] = positive, **extra: Any)
 
 
 def whole(name: str, **extra: Any) -> Decorator:
-    """An option that takes a whole number from 1 on."""
-    return click.option(name, type=click.IntRange(min=1, max=10**9), **extra)
+    """An option that takes a whole number from 1 to a million."""
+    return click.option(name, type=click.IntRange(min=1, max=10**6), **extra)
 
 
-EPSILON: Final = option("--epsilon", "-e", help="The total loss.")
+EPSILON: Final = option("--epsilon", "-e", kind=loss, help="The total loss.")
 DELTA: Final = option("--delta", "-d", kind=share, help="The total delta.")
-NEEDED_EPSILON: Final = option("--epsilon", "-e", required=True, help="The total loss.")
+NEEDED_EPSILON: Final = option("--epsilon", "-e", kind=loss, required=True, help="The total loss.")
 NEEDED_DELTA: Final = option("--delta", "-d", kind=share, required=True, help="The total delta.")
-STEP_EPSILON: Final = option("--step-epsilon", required=True, help="Epsilon of each step.")
+STEP_EPSILON: Final = option("--step-epsilon", kind=loss, required=True, help="Epsilon of each step.")
 STEP_DELTA: Final = option(
     "--step-delta", kind=share_or_zero, default="0", show_default=True, help="Delta of each step."
 )
@@ -65,6 +72,8 @@ BATCH: Final = whole("--batch", help="How many vectors are averaged.")
 
 def show(names: tuple[str, ...], rows: Sequence[Row], form: str) -> None:
     """Write rows: floats in four digits for people, in full for programs."""
+    # No bound is infinite; who has none has no answer.
+    rows = [tuple(None if value == inf else value for value in row) for row in rows]
     numeric = tuple(any(isinstance(row[i], int | float | Decimal) for row in rows) for i in range(len(names)))
     if form in (format.TABLE, "markdown"):
         sheet = format.Sheet(names, [tuple(_short(value) for value in row) for row in rows], numeric)

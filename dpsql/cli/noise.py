@@ -32,8 +32,8 @@ def invert(
     from dpsql.accounting.conversion import mu_for
 
     total, lost, gained = float(epsilon), float(step_delta), float(slack)
-    if count * lost + gained >= 1.0 or total > 700.0:
-        raise failure.usage("The total is no protection.", "Give --epsilon up to 700 and smaller deltas.")
+    if count * lost + gained >= 1.0:
+        raise failure.usage("The deltas add up to 1 or more.", "Give a smaller --step-delta or --slack.")
     whole = count * lost + gained
     found: list[tuple[str, float, float]] = [
         ("basic", total / count, count * lost),
@@ -177,7 +177,7 @@ def convert(
             ]
         case None, None, Decimal(), None, None:
             spread = group_mu(group, float(mu))
-            rows = [("mu", spread), ("epsilon", _finite(conversion.eps_from_gdp(spread, at)))]
+            rows = [("mu", spread), ("epsilon", conversion.eps_from_gdp(spread, at))]
         case None, None, None, Decimal(), Decimal() if alpha > 1 and group == 1:
             rows = [("epsilon", conversion.eps_from_rdp(float(alpha), float(divergence), at))]
         case _:
@@ -200,10 +200,6 @@ def _within(epsilon: float, delta: float) -> list[figure.Row]:
     ]
 
 
-def _finite(value: float) -> float | None:
-    return value if value < float("inf") else None
-
-
 @click.command()
 @option.options(figure.NEEDED_EPSILON, figure.DELTA, figure.CLIP, figure.BATCH, option.FORMAT)
 def calibrate(epsilon: Decimal, delta: Decimal | None, clip: Decimal, batch: int | None, form: str) -> None:
@@ -213,8 +209,6 @@ def calibrate(epsilon: Decimal, delta: Decimal | None, clip: Decimal, batch: int
     sensitivity --clip. noise: the same at 1. deviation: of each coordinate, divided by --batch.
     """
     total = float(epsilon)
-    if total > 700.0:
-        raise failure.usage("Above epsilon 700 there is no protection to calibrate.")
     laplace = 1.0 / total
     kinds: list[tuple[str, float | None, float | None]] = [("laplace", laplace, 2.0**0.5 * laplace)]
     if delta is not None:

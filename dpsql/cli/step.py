@@ -30,7 +30,7 @@ KINDS: Final[dict[str, str]] = {
 }
 """Kind of step -> what follows its colon. NOISE is the noise's deviation over the L2 sensitivity."""
 
-_STEP: Final = re.compile(r"(?:(\d{1,9})\*)?([a-z-]+)(?::(.*))?")
+_STEP: Final = re.compile(r"(?:(\d{1,6})\*)?([a-z-]+)(?::(.*))?")
 _PART: Final = re.compile(r"(?:(\d{1,6})\*)?([^*]+)")
 
 

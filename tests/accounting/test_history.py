@@ -41,7 +41,7 @@ Not with choices in the history, for which the other accountant has an instance 
 LAPLACE_FACTOR = 1.25
 """With continuous Laplace noise, which is priced as randomised response, its worst case."""
 SAMPLED_FACTOR = 2.0
-SAMPLED_EXCESS = 0.1
+SAMPLED_EXCESS = 0.6
 """Renyi divergence alone prices sampled Gaussians, and its conversion is loose, most for small losses."""
 
 
