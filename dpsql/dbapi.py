@@ -46,6 +46,8 @@ def connect(
     """
     if not isinstance(policy, (str, Path, Policy)):
         raise InterfaceError(errors.USAGE, "The policy is neither a path nor a Policy.")
+    if not (ledger is None or (isinstance(ledger, (str, Path)) and "\0" not in str(ledger))):
+        raise InterfaceError(errors.USAGE, "The ledger is not a path.")
     defaults = Terms(_decimal("epsilon", epsilon), _decimal("delta", delta))
     return Connection(Session.open(policy, ledger, analyst), defaults)
 
@@ -311,7 +313,7 @@ def _wish(error: object) -> str | Mapping[str, str] | None:
     match error:
         case None | str():
             return error
-        case Mapping() if error:
+        case Mapping() if error and all(isinstance(name, str) for name in error):
             return error
         case int() | float() if not isinstance(error, bool):
             return str(error)

@@ -20,6 +20,10 @@ _SMALL_INTEGERS: Final = frozenset(
 _LARGE_INTEGERS: Final = frozenset({"UBIGINT", "HUGEINT", "UHUGEINT"})
 
 
+# Stands for the definition of a view, which is not looked into: its texts are taken to be collated.
+_VIEW: Final = "COLLATE"
+
+
 @dataclass(frozen=True, slots=True)
 class SourceColumn:
     """A column of the source: its name as spelt there, and its type there."""
@@ -44,12 +48,11 @@ class Catalog:
             self._columns.setdefault(table.lower(), {})[column.lower()] = SourceColumn(column, kind)
         relations = connection.execute(
             f"SELECT schema_name, table_name, sql FROM duckdb_tables() WHERE {here} AND NOT internal"
-            f" UNION ALL SELECT schema_name, view_name, 'COLLATE' FROM duckdb_views() WHERE {here}"
+            f" UNION ALL SELECT schema_name, view_name, '{_VIEW}' FROM duckdb_views() WHERE {here}"
             " AND NOT internal ORDER BY 2"
         ).fetchall()
         self._elsewhere = {name.lower(): schema for schema, name, _ in relations if schema != "main"}
         self._names = {name.lower(): name for schema, name, _ in relations if schema == "main"}
-        # What a view is made of is not looked into: its texts are taken to be collated.
         self._definitions = {name.lower(): sql for schema, name, sql in relations if schema == "main"}
         self._constraints = connection.execute(
             "SELECT table_name, constraint_type, constraint_column_names"
@@ -65,6 +68,19 @@ class Catalog:
     def has(self, table: str) -> bool:
         """Whether the source has a table of that name."""
         return table.lower() in self._names
+
+    def is_view(self, table: str) -> bool:
+        """Whether the table is a view that somebody made in the database."""
+        return self._folder is None and self._definitions.get(table.lower()) == _VIEW
+
+    @property
+    def shadowed(self) -> tuple[str, ...]:
+        """Functions of the engine that the database gives another meaning."""
+        found = self._connection.execute(
+            "SELECT DISTINCT function_name FROM duckdb_functions() WHERE NOT internal"
+            " INTERSECT SELECT function_name FROM duckdb_functions() WHERE internal ORDER BY 1"
+        ).fetchall()
+        return tuple(name for (name,) in found)
 
     def columns(self, table: str) -> tuple[str, ...]:
         """The names of all columns of a table, as the source spells them."""

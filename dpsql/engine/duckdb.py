@@ -64,12 +64,25 @@ class DuckDBBackend:
         self._connection = _connect(source) if self._folder is None else _connect_folder(self._folder, policy)
         try:
             self.facts = self._pin()
+        except duckdb.Error:
+            self._connection.close()
+            raise OperationalError(
+                errors.SOURCE,
+                f"The source {source.name!r} cannot be read under this policy.",
+                hint="A public table is a view that cannot run here, or holds a value that cannot be copied.",
+            ) from None
         except BaseException:
             self._connection.close()
             raise
 
     def _pin(self) -> PublicFacts:
         found = Catalog(self._connection, self._folder)
+        if found.shadowed:
+            raise OperationalError(
+                errors.SOURCE,
+                f"The source gives the engine's functions another meaning: {', '.join(found.shadowed)}.",
+                hint="Drop these macros, or give them names of their own.",
+            )
         breaches = misfits(self._policy, found)
         if breaches:
             raise misfit(self._policy, breaches)
@@ -172,10 +185,10 @@ def _connect(source: Path) -> duckdb.DuckDBPyConnection:
     try:
         if source.is_file():
             return duckdb.connect(str(source), read_only=True, config=SETTINGS | LOCKED)
-    except duckdb.Error as fault:
+    except duckdb.Error:
         raise OperationalError(
             errors.SOURCE,
-            f"The source {source.name!r} cannot be opened ({type(fault).__name__}).",
+            f"The source {source.name!r} cannot be opened.",
             hint="Name the folder of the file: each file in it is a table."
             if source.suffix.lower() in READERS
             else "It must be a DuckDB file that no other program writes to.",

@@ -23,6 +23,10 @@ def _table(table: TablePolicy, catalog: Catalog) -> Iterator[Breach]:
     if not catalog.has(table.name):
         yield Breach(at, f"the source has no table `{table.name}`", _other_table(table.name, catalog))
         return
+    if not table.public and catalog.is_view(table.name):
+        message = f"`{table.name}` is a view, and what a view computes over several people is not looked into"
+        yield Breach(at, message, "make it a table: CREATE TABLE ... AS SELECT ... FROM the view")
+        return
     missing = [name for name in table.columns if catalog.column(table.name, name) is None]
     if catalog.is_text(table.name) and len(missing) == len(table.columns):
         message = f"no column of `{table.name}` is in the first line of its CSV file"

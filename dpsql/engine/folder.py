@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,11 +17,14 @@ from dpsql import errors
 from dpsql.engine.render import quote, text
 from dpsql.errors import OperationalError
 
-READERS: Final = {
-    ".parquet": "read_parquet({})",
-    # Types come from the policy: sniffed ones would follow the rows, and a bad line would be an error.
-    ".csv": "read_csv({}, header=true, all_varchar=true, ignore_errors=true)",
-}
+READERS: Final = (".parquet", ".csv")
+
+# Nothing is sniffed: the dialect and the types would follow the rows, so that one row could decide how
+# all are read. A line that cannot be read is skipped.
+_CSV: Final = (
+    "read_csv({file}, auto_detect=false, header=true, columns={{{columns}}}, delim=',', quote='\"',"
+    " escape='\"', comment='', ignore_errors=true)"
+)
 
 
 class Folder:
@@ -110,12 +114,35 @@ def _attached(connection: duckdb.DuckDBPyConnection, files: list[Path]) -> str |
     try:
         if file.suffix.lower() == ".csv" and _is_wide(file):
             return f"{file.name} is UTF-16: save it as UTF-8"
-        rows = f"SELECT * FROM {READERS[file.suffix.lower()].format(text(str(file)))}"
-        connection.execute(f"CREATE VIEW {quote(file.stem)} AS {rows}").fetchall()
+        connection.execute(f"CREATE VIEW {quote(file.stem)} AS SELECT * FROM {_reader(file)}").fetchall()
     except (duckdb.Error, OSError) as fault:
         # The engine's text can quote a line of the file: only its kind is told.
         return f"{file.name} is damaged or not what its name says ({type(fault).__name__})"
     return None
+
+
+def _reader(file: Path) -> str:
+    if file.suffix.lower() == ".parquet":
+        return f"read_parquet({text(str(file))})"
+    columns = ", ".join(f"{text(name)}: 'VARCHAR'" for name in _header(file))
+    return _CSV.format(file=text(str(file)), columns=columns)
+
+
+def _header(file: Path) -> list[str]:
+    """The names of the columns: the first line, which is the owner's and holds no row.
+
+    Raises:
+        OSError: the file has no first line of distinct names.
+    """
+    try:
+        with file.open("rb") as opened:
+            # Only this line is decoded: a row that is not UTF-8 must not decide whether the file opens.
+            names = next(csv.reader([opened.readline().decode("utf-8-sig")], strict=True), [])
+    except (csv.Error, UnicodeDecodeError):
+        names = []
+    if not names or not all(names) or len({name.casefold() for name in names}) < len(names):
+        raise OSError("no header")
+    return names
 
 
 def _is_wide(file: Path) -> bool:
