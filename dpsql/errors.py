@@ -11,6 +11,8 @@ from decimal import Decimal
 from enum import Enum
 from typing import Final
 
+from dpsql.spelling import number
+
 
 class Remedy(Enum):
     """Who can put a fault right."""
@@ -378,13 +380,13 @@ class BudgetExceeded(OperationalError):
         rest = ", ".join(f"{rule} {fraction:.1%}" for rule, fraction in self.rest.items()) or "nothing"
         return (
             f"Account {self.account!r} has no room for this query: "
-            f"it needs epsilon {epsilon:f}, delta {delta:.3g}; what is left of the account: {rest}."
+            f"it needs epsilon {number(epsilon)}, delta {number(delta)}; what is left of the account: {rest}."
         )
 
     def _hint(self) -> str:
         if self.largest_epsilon is None:
             return "No epsilon fits any more. The data owner decides about a new budget."
-        return f"The largest epsilon that still fits is {self.largest_epsilon:f}."
+        return f"The largest epsilon that still fits is {number(self.largest_epsilon)}."
 
 
 class EngineFailure(OperationalError):

@@ -10,7 +10,8 @@ from itertools import groupby
 from math import exp, floor, isfinite, log10
 from typing import TYPE_CHECKING, Any, Final
 
-from dpsql.cli.format import charge_documents, number, printable
+from dpsql.cli.format import charge_documents, printable
+from dpsql.spelling import number
 
 if TYPE_CHECKING:
     from dpsql.ledger.account import AccountState

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from typing import TYPE_CHECKING, Any, Final
 
+from dpsql.spelling import number
+
 if TYPE_CHECKING:
     from dpsql.engine.release import Release
     from dpsql.plan.charge import Charge
@@ -109,16 +111,6 @@ def written(sheet: Sheet, document: object, form: str) -> str:
             raise ValueError("not a format for programs")
 
 
-def number(value: Decimal) -> str:
-    """A decimal as people write it: 20 or 0.1, and 1e-9 for what is tiny."""
-    if value == 0:
-        return "0"
-    if abs(value) >= Decimal("0.0001"):
-        return f"{value.normalize():f}"
-    mantissa, _, exponent = f"{value.normalize():e}".partition("e")
-    return f"{mantissa}e{int(exponent)}"
-
-
 def cells(sheet: Sheet, column: int) -> list[tuple[str, str]]:
     """A column's values and half-widths as people read them, rounded alike; half-widths are rounded up.
 
@@ -156,6 +148,8 @@ def _shown(value: object) -> str:
             return f"{value:.6g}" if abs(value) < 1e6 else f"{value:,.0f}"
         case Decimal():
             return number(value)
+        case list() | tuple():
+            return ", ".join(_shown(part) for part in value)
         case _:
             return printable(str(value))
 
@@ -186,9 +180,7 @@ def _flat(sheet: Sheet) -> tuple[list[str], list[list[object]]]:
     noisy = sheet.noisy or tuple(False for _ in sheet.names)
     names: list[str] = []
     for name, has_error in zip(sheet.names, noisy, strict=True):
-        names.append(_new(name, names))
-        if has_error:
-            names.append(_new(f"{names[-1]}_error", [*names, *sheet.names]))
+        names += _new(name, has_error, names)
     rows = [
         [
             part
@@ -200,10 +192,11 @@ def _flat(sheet: Sheet) -> tuple[list[str], list[list[object]]]:
     return names, rows
 
 
-def _new(name: str, taken: Sequence[str]) -> str:
-    """The name, or the first of name_2, name_3, ... that is not taken."""
+def _new(name: str, has_error: bool, taken: Sequence[str]) -> tuple[str, ...]:
+    """The name, or the first of name_2, name_3, ... that is not taken, and whose error's name is not, too."""
     candidates = itertools.chain([name], (f"{name}_{number}" for number in itertools.count(2)))
-    return next(candidate for candidate in candidates if candidate not in taken)
+    pairs = ((each, f"{each}_error") if has_error else (each,) for each in candidates)
+    return next(pair for pair in pairs if not any(part in taken for part in pair))
 
 
 def _objects(sheet: Sheet) -> list[dict[str, object]]:

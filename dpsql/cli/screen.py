@@ -13,8 +13,9 @@ from rich.padding import Padding
 from rich.text import Text
 
 from dpsql.accounting.filters import Portfolio
-from dpsql.cli.format import Sheet, cells, number, printable
+from dpsql.cli.format import Sheet, cells, printable
 from dpsql.cli.grid import Grid
+from dpsql.spelling import number
 
 if TYPE_CHECKING:
     from dpsql.cli.ledger import Line

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import TYPE_CHECKING
+
+from dpsql.spelling import number
 
 if TYPE_CHECKING:
     from dpsql.plan.plan import Outlook, Plan
@@ -12,8 +13,8 @@ if TYPE_CHECKING:
 def describe(plan: Plan) -> dict[str, object]:
     """The plan as JSON values; keys are the names of the Python attributes."""
     return {
-        "epsilon": str(plan.price.epsilon),
-        "delta": str(plan.price.delta),
+        "epsilon": number(plan.price.epsilon),
+        "delta": number(plan.price.delta),
         "measurements": [
             {
                 "sql": m.sql,
@@ -29,7 +30,8 @@ def describe(plan: Plan) -> dict[str, object]:
         "groups": plan.analysis.partitioning.cells,
         "threshold_units": plan.threshold_units,
         "charges": [
-            {"account": c.account, "epsilon": str(c.epsilon), "delta": str(c.delta)} for c in plan.charges
+            {"account": c.account, "epsilon": number(c.epsilon), "delta": number(c.delta)}
+            for c in plan.charges
         ],
         "outlook": [{"account": o.account, "rules": o.rules, "more": o.more} for o in plan.outlook],
         "sql": plan.sql,
@@ -39,7 +41,8 @@ def describe(plan: Plan) -> dict[str, object]:
 def text(plan: Plan) -> str:
     """The plan as lines for a terminal."""
     blocks = [
-        f"epsilon {plan.price.epsilon:f}, delta {_short(plan.price.delta)}: nothing has been read or spent",
+        f"epsilon {number(plan.price.epsilon)}, delta {number(plan.price.delta)}:"
+        " nothing has been read or spent",
         _table(
             ("measurement", "l1", "l2", "noise", "error (95 %)"),
             [
@@ -50,7 +53,7 @@ def text(plan: Plan) -> str:
         groups_line(plan),
         _table(
             ("charged to", "epsilon", "delta", "then left", "more such queries"),
-            [_charge_row(plan, number) for number in range(len(plan.charges))],
+            [_charge_row(plan, row) for row in range(len(plan.charges))],
         ),
         plan.sql,
     ]
@@ -75,15 +78,11 @@ def remaining(rules: dict[str, float]) -> str:
     return ", ".join(f"{rule} {fraction:.1%}" for rule, fraction in rules.items())
 
 
-def _charge_row(plan: Plan, number: int) -> tuple[str, ...]:
-    charge = plan.charges[number]
+def _charge_row(plan: Plan, row: int) -> tuple[str, ...]:
+    charge = plan.charges[row]
     outlook: Outlook | None = next((o for o in plan.outlook if o.account == charge.account), None)
     left, more = ("", "") if outlook is None else (remaining(outlook.rules), f"{outlook.more:,}")
-    return charge.account, f"{charge.epsilon:f}", _short(charge.delta), left, more
-
-
-def _short(number: Decimal) -> str:
-    return f"{float(number):.3g}"
+    return charge.account, number(charge.epsilon), number(charge.delta), left, more
 
 
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:

@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpsql.cli.format import Sheet, cells, listing, number, printable, written
+from dpsql.cli.format import Sheet, cells, listing, printable, written
 from dpsql.cli.parameter import read_parameter
 from dpsql.cli.screen import console, table
+from dpsql.spelling import number
 
 
 def noisy(name: str, pairs: list[tuple[float, float]]) -> Sheet:
@@ -84,6 +85,36 @@ def test_columns_of_one_name_do_not_hide_each_other() -> None:
     )
 
     assert sorted(json.loads(written(sheet, None, "jsonl")).values()) == [0.1, 0.2, 1, 2, 3]
+
+
+NAME = st.sampled_from(("n", "n_error", "n_2", "n_2_error", "m"))
+
+
+@given(st.lists(st.tuples(NAME, st.booleans()), min_size=1, max_size=6))
+def test_a_noisy_column_is_followed_by_its_error_and_all_names_differ(
+    columns: list[tuple[str, bool]],
+) -> None:
+    names, noisy = zip(*columns, strict=True)
+    width = len(columns)
+    sheet = Sheet(names, [(1,) * width], (True,) * width, noisy, [tuple(0.5 if e else None for e in noisy)])
+
+    (head, values) = csv.reader(io.StringIO(written(sheet, None, "csv")))
+
+    assert len(set(head)) == len(head)
+    assert head[0] == names[0]
+    errors = [place for place, value in enumerate(values) if value == "0.5"]
+    assert [head[place] for place in errors] == [f"{head[place - 1]}_error" for place in errors]
+
+
+def test_an_error_keeps_its_name_where_a_column_has_the_same() -> None:
+    yes = (True, True, False)
+    sheet = Sheet(("n", "n", "n_error"), [(1, 2, 3)], (True,) * 3, yes, [(0.1, 0.2, None)])
+
+    assert written(sheet, None, "csv").splitlines()[0] == "n,n_error,n_2,n_2_error,n_error_2"
+
+
+def test_a_list_of_names_is_written_without_the_marks_of_python() -> None:
+    assert cells(listing(("keys",), [(("region", "sex"),), ((),)]), 0) == [("region, sex", ""), ("", "")]
 
 
 def test_markdown_keeps_its_columns_whatever_a_text_holds() -> None:
