@@ -51,25 +51,31 @@ def ledger() -> None:
 @click.option(
     "--limit", type=click.IntRange(min=0), default=20, show_default=True, help="Newest entries; 0: all."
 )
-def show(policy: Path | None, ledger: str | None, form: str, limit: int) -> None:
+@click.pass_context
+def show(ctx: click.Context, policy: Path | None, ledger: str | None, form: str, limit: int) -> None:
     """List the newest entries, oldest first.
 
-    Statements are shown as they were asked: their constants can be names of people.
+    Statements are shown as they were asked: their constants can be names of people. Exit code 6 if the
+    chain of entries is broken.
     """
     from dpsql.ledger import open_reader
 
     with open_reader(ledger_location(policy, ledger)) as reader:
         head = reader.head
         lines = deque(_lines(reader.entries()), maxlen=limit or None)
+        broken = reader.first_break()
     if len(lines) < head.sequence:
         failure.say(f"The newest {len(lines)} of {head.sequence:,} entries; --limit 0 shows all.")
     if form == format.TABLE:
         from dpsql.cli import screen
 
         screen.write(screen.entries(tuple(lines)))
-        return
-    document = [{name: getattr(line, name) for name in _NAMES} for line in lines]
-    click.echo(format.written(_sheet(lines), document, form), nl=False)
+    else:
+        document = [{name: getattr(line, name) for name in _NAMES} for line in lines]
+        click.echo(format.written(_sheet(lines), document, form), nl=False)
+    if broken is not None:
+        failure.say(f"Do not trust this list: the chain breaks at entry {broken}. Run `dpsql ledger verify`.")
+        ctx.exit(failure.NOT_VERIFIED)
 
 
 @ledger.command()

@@ -64,6 +64,19 @@ def read_entries(store: Store) -> Iterator[Numbered]:
         after = rows[-1].sequence
 
 
+def first_break(store: Store) -> int | None:
+    """The number of the first entry that is not linked to the one before it, or None: the chain alone."""
+    before = Anchor(0, GENESIS)
+    with store.reading():
+        for row in read_rows(store):
+            expected = before.sequence + 1
+            if row.sequence != expected or link(before.hash, expected, row.time, row.body) != row.hash:
+                return expected
+            before = Anchor(row.sequence, row.hash)
+        written = store.get(index.HEAD, index.ONLY)
+    return None if written in (None, str(before)) else before.sequence + 1
+
+
 def read_rows(store: Store) -> Iterator[Row]:
     """All rows in order, those with numbers no ledger gives included; to be called inside a transaction."""
     after = _LOWEST

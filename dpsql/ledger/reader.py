@@ -14,7 +14,7 @@ from dpsql.ledger.audit import Finding, audit_store
 from dpsql.ledger.chain import GENESIS, Anchor
 from dpsql.ledger.damage import broken
 from dpsql.ledger.entry import Charged, Numbered
-from dpsql.ledger.log import read_entries, read_entry
+from dpsql.ledger.log import first_break, read_entries, read_entry
 from dpsql.ledger.spending import Spending, read_spending
 from dpsql.ledger.store import Store, open_store
 
@@ -54,6 +54,10 @@ class LedgerReader:
     def spending(self) -> dict[str, Spending]:
         """What each account was charged so far, by its name; reads every entry."""
         return read_spending(self.entries())
+
+    def first_break(self) -> int | None:
+        """The number of the first entry that the chain does not hold, or None; quicker than `verify`."""
+        return first_break(self._store)
 
     def failures(self, analyst: str) -> int:
         """Failed runs of an analyst since the owner last unlocked the name."""

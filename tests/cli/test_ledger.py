@@ -82,6 +82,38 @@ def test_an_edited_ledger_fails_its_checks_with_exit_code_6(run: Run, policy_fil
     assert not all(finding["ok"] for finding in findings)
 
 
+def test_show_warns_of_an_edited_entry(run: Run, policy_file: Path) -> None:
+    run("query", COUNT)
+    with sqlite3.connect(policy_file.with_name("ward.ledger.db")) as store:
+        triggers = store.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
+        for name, _ in triggers:
+            store.execute(f"DROP TRIGGER {name}")
+        store.execute(
+            "UPDATE entries SET body = CAST(replace(body, '\"0.5\"', '\"0.1\"') AS BLOB) WHERE sequence = 2"
+        )
+        for _, statement in triggers:
+            store.execute(statement)
+    store.close()
+
+    listed = run("ledger", "show")
+
+    assert listed.exit_code == 6
+    assert "the chain breaks at entry 2" in listed.stderr
+    assert "epsilon 0.1" in listed.stdout
+
+
+def test_show_warns_of_a_removed_last_entry(run: Run, policy_file: Path) -> None:
+    run("query", COUNT)
+    with sqlite3.connect(policy_file.with_name("ward.ledger.db")) as store:
+        store.execute("UPDATE state SET value = '4:' || hex(zeroblob(32)) WHERE kind = 'head'")
+    store.close()
+
+    listed = run("ledger", "show")
+
+    assert listed.exit_code == 6
+    assert "the chain breaks at entry 4" in listed.stderr
+
+
 def test_budget_shows_what_a_query_left(run: Run) -> None:
     before = json.loads(run("budget", "--format", "json").stdout)
     run("query", COUNT)
