@@ -12,10 +12,12 @@ from dpsql.errors import (
     BudgetExceeded,
     Error,
     InterfaceError,
+    InternalError,
     NotSupportedError,
     PolicyError,
     Position,
     ProgrammingError,
+    Remedy,
 )
 
 SQL: Final = 1
@@ -34,7 +36,7 @@ EXIT_CODES: Final[dict[int, str]] = {
     USAGE: "the command line or the policy file is wrong",
     BUDGET: "an account has no room for the query",
     REFUSED: "the query is understood and refused",
-    OPERATION: "the source, the ledger or the run failed",
+    OPERATION: "the source, the ledger, the run or the output failed",
     NOT_VERIFIED: "the ledger does not verify",
     UNEXPECTED: "a fault of dpsql itself",
     INTERRUPTED: "interrupted, or a confirmation declined",
@@ -51,6 +53,10 @@ _SHOWN: Final = 96
 def exit_code(error: Error) -> int:
     """The exit code of an error: who can act on it decides."""
     match error:
+        case _ if error.code is errors.LEDGER_BROKEN:
+            return NOT_VERIFIED
+        case _ if error.code.remedy is Remedy.PROGRAM and not isinstance(error, InternalError):
+            return USAGE
         case PolicyError() | InterfaceError():
             return USAGE
         case BudgetExceeded():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import sys
@@ -22,6 +23,8 @@ from dpsql.cli.query import explain, query
 from dpsql.errors import Error
 
 OPERATOR_LOG: Final = "dpsql.operator"
+_UNWRITTEN: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+_STILL_CHARGED: Final = "What was charged stays charged; the same query again repeats its answer for free."
 
 
 class Program(click.Group):
@@ -56,6 +59,12 @@ class Program(click.Group):
             # Python would flush stdout once more on its way out, and complain.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(failure.NO_READER)
+        except OSError as error:
+            if error.errno not in _UNWRITTEN:
+                raise
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            failure.say(f"The output cannot be written: {os.strerror(error.errno)}. {_STILL_CHARGED}")
+            ctx.exit(failure.OPERATION)
         except Error as error:
             failure.show(error, ctx.meta.get(failure.QUERY))
             ctx.exit(failure.exit_code(error))
@@ -92,12 +101,24 @@ def program(log: Path | None) -> None:
 
     Answers go to stdout, everything else to stderr. Start with `dpsql demo`.
     """
+    if log is not None:
+        _check_writable(log)
     operator = logging.getLogger(OPERATOR_LOG)
     # Without a handler Python prints such records on stderr, which is the analyst's.
     handler = logging.NullHandler() if log is None else logging.FileHandler(log, delay=True)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     operator.handlers[:] = [handler]
     operator.propagate = False
+
+
+def _check_writable(log: Path) -> None:
+    try:
+        log.open("a").close()
+    except OSError as error:
+        raise failure.usage(
+            f"The log {str(log)!r} cannot be written: {error.strerror}.",
+            "Without it the reason of a failed run would be lost, so nothing was done.",
+        ) from error
 
 
 for _command in (demo, query, explain, budget, ledger, policy, account):

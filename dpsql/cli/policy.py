@@ -79,16 +79,30 @@ def accept(ctx: click.Context, file: Path | None, policy: Path | None, ledger: s
 
     promise = load(policy_path(file or policy))
     facts = public_facts(promise)
+    location = ledger or promise.ledger_location()
+    new = "://" not in location and not Path(location).exists()
     change = _change(promise, facts, ledger)
+    if new:
+        failure.say(f"There was no ledger. {location} is opened, with this policy in force.")
+        return
     if change is None:
         failure.say("The policy is the one in force; nothing was written.")
         return
     failure.say(change)
-    if not yes and not click.confirm("Put it in force?", err=True):
+    if not yes and not _confirmed():
         failure.say("Nothing was written.")
         ctx.exit(failure.INTERRUPTED)
     accept_policy(promise, facts, ledger).close()
     failure.say("The policy is in force.")
+
+
+def _confirmed() -> bool:
+    """The owner's answer; an input without one, or an interrupt, is a no."""
+    try:
+        return click.confirm("Put it in force?", err=True)
+    except click.Abort:
+        failure.say("\nNobody answered; --yes does not ask.")
+        return False
 
 
 def _change(promise: Policy, facts: str, ledger: str | None) -> str | None:

@@ -88,3 +88,24 @@ def test_accept_with_yes_asks_nothing_and_repeats_nothing(run: Run, policy_file:
     assert "in force" in accepted.stderr
     assert "nothing was written" in again.stderr
     assert run("ledger", "show", "--format", "csv").stdout.count("policy accepted") == 1
+
+
+def test_accept_without_a_ledger_says_that_it_opens_one(run: Run, policy_file: Path) -> None:
+    result = run("policy", "accept", "--yes")
+
+    assert result.exit_code == 0
+    assert policy_file.with_name("ward.ledger.db").exists()
+    assert "nothing was written" not in result.stderr
+    assert "is opened" in result.stderr
+
+
+def test_accept_without_an_answer_writes_nothing_and_says_so(run: Run, policy_file: Path) -> None:
+    run("query", COUNT)
+    policy_file.write_text(POLICY.replace("max_epsilon: 1.0", "max_epsilon: 0.9"))
+
+    result = run("policy", "accept", input="")
+
+    assert result.exit_code == 130
+    assert "Nothing was written" in result.stderr
+    assert "charged" not in result.stderr
+    assert "policy accepted" not in run("ledger", "show").stdout

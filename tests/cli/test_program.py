@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
-from dpsql.cli.main import OPERATOR_LOG, Program, program
+from dpsql.cli.main import OPERATOR_LOG, Program, commands, program
 from tests.cli.conftest import Run
 
 HEAVY = ("sqlglot", "duckdb", "numpy", "pydantic", "rich", "ruamel")
@@ -196,3 +199,57 @@ def test_the_operators_records_go_to_the_log_file_and_never_to_the_terminal(run:
     assert (result.exit_code, silent.exit_code) == (0, 0)
     assert log.read_text().endswith("ERROR run of receipt 7 failed: OutOfMemoryException\n")
     assert operator.propagate is False
+
+
+@pytest.mark.parametrize("place", [".", "absent/operator.log", "/dev/null/x"])
+def test_a_log_that_cannot_be_written_is_wrong_use_before_anything_is_charged(
+    run: Run, policy_file: Path, place: str
+) -> None:
+    result = run("--log", str(policy_file.parent / place), "query", "SELECT COUNT(*) FROM patients")
+
+    assert result.exit_code == 2
+    assert not policy_file.with_name("ward.ledger.db").exists()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_an_output_that_cannot_be_written_is_no_fault_of_the_program(policy_file: Path) -> None:
+    sql = "SELECT COUNT(*) AS n FROM patients"
+    with Path("/dev/full").open("w") as full:
+        result = subprocess.run(
+            [*COMMAND, "query", sql, "--policy", str(policy_file)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+
+    assert result.returncode == 5
+    assert "No space left on device" in result.stderr
+    assert "fault of its own" not in result.stderr
+
+
+def test_a_broken_ledger_has_one_exit_code_in_all_commands(run: Run, policy_file: Path) -> None:
+    run("query", "SELECT COUNT(*) FROM patients")
+    with sqlite3.connect(policy_file.with_name("ward.ledger.db")) as store:
+        store.execute("UPDATE state SET value = '9' WHERE kind = 'head'")
+    store.close()
+
+    asked = run("query", "SELECT COUNT(*) FROM patients WHERE age > 3")
+    verified = run("ledger", "verify")
+
+    assert asked.stderr.startswith("DP600")
+    assert (asked.exit_code, verified.exit_code) == (6, 6)
+
+
+def test_every_command_that_a_message_names_is_a_real_one() -> None:
+    source = Path(__file__).resolve().parents[2] / "dpsql"
+    texts = [file.read_text("utf-8") for file in source.rglob("*") if file.suffix in (".py", ".j2")]
+    known = {name for name, _ in commands()}
+    groups = {name for name, command in commands() if isinstance(command, click.Group)}
+
+    named = [words for text in texts for words in re.findall(r"`dpsql ([a-z]+(?: [a-z]+)?)", text)]
+
+    assert len(named) > 10
+    for words in named:
+        first = words.split()[0]
+        assert (words if first in groups else first) in known | groups, words

@@ -136,7 +136,7 @@ def test_an_idempotency_key_repeats_the_answer_and_refuses_another_query(run: Ru
     other = run("query", "SELECT COUNT(*) AS n FROM patients", "--key", "monday")
 
     assert first.stdout == again.stdout
-    assert other.exit_code == 1
+    assert other.exit_code == 2
     assert other.stderr.startswith("DP603")
     with dpsql.connect(policy_file) as connection:
         assert {account.rules["basic"] for account in connection.budget()} == {0.75}
