@@ -159,8 +159,10 @@ def _likely_lies(k: int, epsilon: float) -> range:
 
 
 def _weight(k: int, lies: int, epsilon: float) -> float:
-    choices = lgamma(k + 1) - lgamma(lies + 1) - lgamma(k - lies + 1)
-    return exp(choices - k * log1p(exp(-epsilon)) - lies * epsilon)
+    whole = lgamma(k + 1)
+    choices = whole - lgamma(lies + 1) - lgamma(k - lies + 1)
+    # Logarithms of factorials are off by a few ulp of themselves.
+    return exp(choices - k * log1p(exp(-epsilon)) - lies * epsilon) * (1.0 + 2e-15 * whole)
 
 
 def parallel(parts: Sequence[tuple[float, float]], touched: int = 1) -> tuple[float, float]:
