@@ -46,8 +46,7 @@ def connect(
     """
     if not isinstance(policy, (str, Path, Policy)):
         raise InterfaceError(errors.USAGE, "The policy is neither a path nor a Policy.")
-    if not (ledger is None or (isinstance(ledger, (str, Path)) and "\0" not in str(ledger))):
-        raise InterfaceError(errors.USAGE, "The ledger is not a path.")
+    _check_ledger(ledger)
     defaults = Terms(_decimal("epsilon", epsilon), _decimal("delta", delta))
     return Connection(Session.open(policy, ledger, analyst), defaults)
 
@@ -271,6 +270,11 @@ def _decimal(name: str, number: Number | None) -> Decimal | None:
         return Decimal(str(number))
     except (ArithmeticError, ValueError):
         raise InterfaceError(errors.USAGE, f"{name} is not a number.") from None
+
+
+def _check_ledger(ledger: object) -> None:
+    if ledger is not None and (not isinstance(ledger, (str, Path)) or "\0" in str(ledger)):
+        raise InterfaceError(errors.USAGE, "The ledger is not a path.")
 
 
 def _text(sql: object) -> str:

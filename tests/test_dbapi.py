@@ -299,6 +299,8 @@ def test_wrong_use_is_an_error_of_ours(policy: Path, connection: dpsql.Connectio
         connection.explain("SELECT COUNT(*) AS n FROM patients", error={"n": 20})  # type: ignore[dict-item]
     with pytest.raises(InterfaceError, match="DP903"):
         dpsql.connect(None)  # type: ignore[arg-type]
+    with pytest.raises(InterfaceError, match="DP903"):
+        dpsql.connect(policy, ledger="a\0b")
 
 
 def test_a_closed_connection_refuses_everything_but_closing(policy: Path) -> None:
