@@ -7,6 +7,7 @@ RUN := $(BIN)/python
 CANDIDATES := python3.13 python3.12 python3.11 python3 python
 # A version manager's shim may be on the path and still run nothing, so each candidate is asked to prove itself.
 PROBE := import ensurepip, sys, venv; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
+VERSION := import ensurepip, sys, venv; print(sys.version)
 CLINIC := sample_data/clinic.duckdb
 
 .DEFAULT_GOAL := help
@@ -66,5 +67,8 @@ $(RUN):
 	        echo "creating $(VENV) with $$candidate"; exec "$$candidate" -m venv $(VENV); \
 	    fi; \
 	done; \
-	echo "dpsql needs Python 3.11, 3.12 or 3.13 with the venv module; none of these is: $(or $(PYTHON),$(CANDIDATES))" >&2; \
+	echo "dpsql needs Python 3.11, 3.12 or 3.13 with the venv module. Asked for theirs, the candidates said:" >&2; \
+	for candidate in $(or $(PYTHON),$(CANDIDATES)); do \
+	    echo "  $$candidate: $$("$$candidate" -c '$(VERSION)' 2>&1)" >&2; \
+	done; \
 	echo "Say where one is: make demo PYTHON=/path/to/python" >&2; exit 1
