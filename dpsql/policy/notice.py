@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from decimal import Decimal
 
 from dpsql.policy.budget import Budget
 from dpsql.policy.declaration import Declaration
-from dpsql.policy.digest import decimal_text
+from dpsql.spelling import number
 
 
 def notices(policy: Declaration) -> tuple[str, ...]:
@@ -20,7 +19,7 @@ def _unit(policy: Declaration) -> Iterator[str]:
         budget = policy.unit_budget()
         yield (
             f"No `budget` for the privacy unit: one {policy.privacy_unit.name} may lose the sum of the"
-            f" tables, epsilon {_short(budget.epsilon)}, delta {_short(budget.delta)}."
+            f" tables, epsilon {number(budget.epsilon)}, delta {number(budget.delta)}."
         )
 
 
@@ -39,7 +38,7 @@ def _slack(policy: Declaration) -> Iterator[str]:
     ]
     yield (
         f"Each account keeps {share:.0%} of its delta for groups without a public domain. At delta"
-        f" {_short(price.delta)}, the most queries with such groups, then none for ever: {_list(admitted)}."
+        f" {number(price.delta)}, the most queries with such groups, then none for ever: {_list(admitted)}."
     )
 
 
@@ -49,11 +48,6 @@ def _with_delta(policy: Declaration) -> list[tuple[str, Budget]]:
 
 def _list(names: list[str]) -> str:
     return ", ".join(names)
-
-
-def _short(number: Decimal) -> str:
-    """A decimal as people write it: 0.1, and 1e-9 for what is tiny."""
-    return decimal_text(number) if number == 0 or number >= Decimal("0.0001") else f"{number.normalize():e}"
 
 
 def _accounts(policy: Declaration) -> Iterator[tuple[str, Budget]]:
