@@ -102,7 +102,7 @@ class Catalog:
         return (
             None
             if schema is None
-            else (f"it is in schema `{schema}`, and only schema `main` is read: make a view of it there")
+            else (f"it is in schema `{schema}`, and only schema `main` is read: copy it there")
         )
 
     def facts(self, table: TablePolicy) -> TableFacts:

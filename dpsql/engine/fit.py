@@ -30,7 +30,9 @@ def _table(table: TablePolicy, catalog: Catalog) -> Iterator[Breach]:
     missing = [name for name in table.columns if catalog.column(table.name, name) is None]
     if catalog.is_text(table.name) and len(missing) == len(table.columns):
         message = f"no column of `{table.name}` is in the first line of its CSV file"
-        yield Breach(at, message, "the first line must be the header, with the names of the columns")
+        yield Breach(
+            at, message, "the first line must be the header: the names of the columns, parted by commas"
+        )
         return
     for column in table.columns.values():
         yield from _column(table, column, catalog)

@@ -20,10 +20,10 @@ from dpsql.errors import OperationalError
 READERS: Final = (".parquet", ".csv")
 
 # Nothing is sniffed: the dialect and the types would follow the rows, so that one row could decide how
-# all are read. A line that cannot be read is skipped.
+# all are read. A line that cannot be read is skipped; strict mode would fail the whole scan at one stray CR.
 _CSV: Final = (
     "read_csv({file}, auto_detect=false, header=true, columns={{{columns}}}, delim=',', quote='\"',"
-    " escape='\"', comment='', ignore_errors=true)"
+    " escape='\"', comment='', ignore_errors=true, strict_mode=false)"
 )
 
 
@@ -114,6 +114,8 @@ def _attached(connection: duckdb.DuckDBPyConnection, files: list[Path]) -> str |
     try:
         if file.suffix.lower() == ".csv" and _is_wide(file):
             return f"{file.name} is UTF-16: save it as UTF-8"
+        if file.suffix.lower() == ".csv" and not _header(file):
+            return f"{file.name} does not begin with a line of distinct column names"
         connection.execute(f"CREATE VIEW {quote(file.stem)} AS SELECT * FROM {_reader(file)}").fetchall()
     except (duckdb.Error, OSError) as fault:
         # The engine's text can quote a line of the file: only its kind is told.
@@ -129,20 +131,14 @@ def _reader(file: Path) -> str:
 
 
 def _header(file: Path) -> list[str]:
-    """The names of the columns: the first line, which is the owner's and holds no row.
-
-    Raises:
-        OSError: the file has no first line of distinct names.
-    """
+    """The names of the columns: the first line, the owner's, which holds no row; [] if it is no header."""
     try:
         with file.open("rb") as opened:
             # Only this line is decoded: a row that is not UTF-8 must not decide whether the file opens.
             names = next(csv.reader([opened.readline().decode("utf-8-sig")], strict=True), [])
     except (csv.Error, UnicodeDecodeError):
-        names = []
-    if not names or not all(names) or len({name.casefold() for name in names}) < len(names):
-        raise OSError("no header")
-    return names
+        return []
+    return names if all(names) and len({name.casefold() for name in names}) == len(names) else []
 
 
 def _is_wide(file: Path) -> bool:

@@ -184,17 +184,17 @@ def test_a_policy_file_that_is_gone_since_has_keys_for_places(tmp_path: Path) ->
     assert "tables.areas.columns.area.unique" in str(refused(policy))
 
 
-def test_a_csv_field_of_the_wrong_type_is_null_and_a_line_of_the_wrong_length_is_skipped(
+def test_a_csv_line_is_skipped_if_it_is_too_short_and_a_field_of_the_wrong_type_is_null(
     tmp_path: Path,
 ) -> None:
     lines = "user_id,region,income\n1,north,5\n2,south,much\n3,north\n4,north,5,6\n5,n\xe9,1\n"
     policy = owner(tmp_path, people__csv=lines.encode("latin-1"))
     session = Session.open(policy, ":memory:", noise=SilentSampler())
 
-    sql = "SELECT COUNT(*), COUNT(income) FROM people"
+    sql = "SELECT COUNT(*), COUNT(income) FROM people WHERE region <> ''"
     rows = session.answer(sql, (), Terms(epsilon=Decimal(1))).rows
 
-    assert rows == [(2, 1)]
+    assert rows == [(3, 2)]
     session.close()
 
 
@@ -209,3 +209,28 @@ def test_texts_that_a_collation_holds_equal_are_two_values(tmp_path: Path) -> No
 
     assert session.answer("SELECT area FROM areas ORDER BY area").rows == [("N",), ("n",)]
     session.close()
+
+
+@pytest.mark.parametrize("stray", ["2,so\ruth,6\n", "2,south,6\r\n", '2,so"uth,6\n'])
+def test_a_stray_character_in_one_row_of_a_csv_does_not_fail_the_query(tmp_path: Path, stray: str) -> None:
+    policy = owner(tmp_path, people__csv=f"user_id,region,income\n1,north,5\n{stray}3,north,7\n")
+    session = Session.open(policy, ":memory:", noise=SilentSampler())
+
+    sql = "SELECT COUNT(*) FROM people WHERE region = 'north'"
+    rows = session.answer(sql, (), Terms(epsilon=Decimal(1))).rows
+
+    assert rows == [(2,)]
+    session.close()
+
+
+@pytest.mark.parametrize("text", ["\n", "user_id,,income\n", "user_id,region,Region\n", '"user_id\n'])
+def test_a_csv_that_does_not_begin_with_column_names_is_named(tmp_path: Path, text: str) -> None:
+    message = unreadable(owner(tmp_path, people__csv=text))
+
+    assert "people.csv does not begin with a line of distinct column names" in message
+
+
+def test_a_csv_of_semicolons_is_told_that_commas_part_names(tmp_path: Path) -> None:
+    error = refused(owner(tmp_path, people__csv=PEOPLE.replace(",", ";")))
+
+    assert "the names of the columns, parted by commas" in str(error)
