@@ -12,11 +12,14 @@ from decimal import Decimal
 from math import log, pi, sqrt
 from typing import Final
 
-from dpsql.accounting.conversion import bisect_down
+from dpsql.accounting.conversion import bisect_down, eps_from_zcdp, rho_for
 from dpsql.accounting.event import Event
 from dpsql.accounting.loss import delta_of, epsilon_of, rho_of
 from dpsql.accounting.normal import lower_tail
 from dpsql.accounting.rounding import EXACT, RELATIVE, float_up
+
+MILESTONES: Final = (0.05, 0.1, 0.25, 0.5, 0.75, 1.0)
+"""Shares of the largest rho within a budget at which its milestones lie."""
 
 _LINES: Final = 64
 
@@ -48,6 +51,27 @@ def stitched(rho: float, delta: float, rho_0: float) -> float:
     """Loss at spent `rho`: the least of `line`s at rho_0 2^j, each with its share of delta."""
     shares = [6.0 * delta / (pi * pi * (j + 1) ** 2) for j in range(_LINES)]
     return min(line(rho, share, rho_0 * 2.0**j) for j, share in enumerate(shares))
+
+
+@dataclass(frozen=True, slots=True)
+class Milestone:
+    """A statement that is fixed before the first release.
+
+    All that is released before the sum of rho exceeds `rho` is (`epsilon`, delta)-DP, delta being that given
+    to `milestones`. Each milestone is a zCDP filter of its own, so each statement holds by itself.
+    """
+
+    share: float
+    rho: float
+    epsilon: float
+
+
+def milestones(epsilon: float, delta: float) -> tuple[Milestone, ...]:
+    """The milestones of a budget (epsilon, delta), 0 < delta < 1; none if it has no room for any rho."""
+    whole = rho_for(epsilon, delta)
+    if whole <= 0.0:
+        return ()
+    return tuple(Milestone(part, part * whole, eps_from_zcdp(part * whole, delta)) for part in MILESTONES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ Spent: TypeAlias = "Mapping[str, Spending]"
 
 _FIELDS: Final = ("account", "epsilon", "delta", "rules", "more")
 _SPENT: Final = ("charges", "epsilon", "delta", "loss", "loss_delta")
+_COLUMNS: Final = (*_SPENT, "milestone", "milestone_delta")
 _QUOTA: Final = "analyst:"
 
 
@@ -75,15 +76,22 @@ def _document(accounts: tuple[AccountState, ...], spent: Spent) -> list[dict[str
 
 
 def _so_far(spending: Spending | None) -> dict[str, object] | None:
-    return None if spending is None else {name: getattr(spending, name) for name in _SPENT}
+    if spending is None:
+        return None
+    ahead = spending.milestone
+    found: dict[str, object] = {name: getattr(spending, name) for name in _SPENT}
+    return found | {
+        "milestone": None if ahead is None else ahead.epsilon,
+        "milestone_delta": spending.milestone_delta,
+    }
 
 
 def _sheet(accounts: tuple[AccountState, ...], spent: Spent) -> format.Sheet:
     rules = tuple(dict.fromkeys(rule for account in accounts for rule in account.rules))
     rows = []
     for a in accounts:
-        so_far = _so_far(spent.get(a.account)) or dict.fromkeys(_SPENT)
+        so_far = _so_far(spent.get(a.account)) or dict.fromkeys(_COLUMNS)
         left = (a.account, a.epsilon, a.delta, *(a.rules.get(rule) for rule in rules), a.more)
         rows.append((*left, *so_far.values()))
-    names = ("account", "epsilon", "delta", *rules, "more", *(f"spent_{name}" for name in _SPENT))
+    names = ("account", "epsilon", "delta", *rules, "more", *(f"spent_{name}" for name in _COLUMNS))
     return format.listing(names, rows)

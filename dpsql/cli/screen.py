@@ -18,6 +18,7 @@ from dpsql.cli.grid import Grid
 from dpsql.spelling import number
 
 if TYPE_CHECKING:
+    from dpsql.accounting.odometers import Milestone
     from dpsql.cli.ledger import Line
     from dpsql.ledger import AccountState, Finding, Spending
     from dpsql.plan.charge import Charge
@@ -178,10 +179,17 @@ def _so_far(spending: Spending | None) -> Iterator[Text]:
     loss = f"{_rounded_up(spending.loss)}, except with probability {number(spending.loss_delta)}"
     sums = "" if spending.epsilon is None else f"; epsilons add up to {number(spending.epsilon)}"
     yield Text(f"  so far   loss at most {loss}, whenever you look{sums}", style="dim")
+    if spending.milestone is not None:
+        yield Text(f"           {_until(spending.milestone, spending.milestone_delta)}", style="dim")
+
+
+def _until(ahead: Milestone, delta: Decimal) -> str:
+    pair = f"({_rounded_up(ahead.epsilon)}, {number(delta)})"
+    return f"all until its {ahead.share:.0%} milestone, still ahead, is {pair}-differentially private"
 
 
 def _rounded_up(value: float) -> str:
-    return number(Decimal(value).quantize(Decimal("0.001"), ROUND_CEILING))
+    return number(Decimal(str(value)).quantize(Decimal("0.001"), ROUND_CEILING))
 
 
 def _bars(account: AccountState, width: int, utf8: bool) -> Iterator[Text]:

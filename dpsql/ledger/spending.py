@@ -10,7 +10,7 @@ from typing import Final
 
 from dpsql.accounting.conversion import rho_for
 from dpsql.accounting.event import Event
-from dpsql.accounting.odometers import Odometer
+from dpsql.accounting.odometers import Milestone, Odometer, milestones
 from dpsql.accounting.rounding import EXACT, float_down, float_up
 from dpsql.ledger.damage import broken
 from dpsql.ledger.entry import AccountSpec, Charged, Numbered, Opened, PolicyChanged
@@ -25,6 +25,9 @@ class Spending:
     `epsilon` and `delta` are sums over all charges; `epsilon` is None once an event had none. `loss` bounds
     the privacy loss, in nats, at all times at once except with probability `loss_delta`; it is None where a
     noise with tails meets an account without delta.
+
+    `milestone` is the next one ahead: everything released before it is (its epsilon, delta of the first
+    budget)-DP. None where the account has none, or all are behind.
     """
 
     account: str
@@ -33,16 +36,22 @@ class Spending:
     delta: Decimal
     loss: float | None
     loss_delta: Decimal
+    milestone: Milestone | None
+    milestone_delta: Decimal
 
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """The odometer of one account. Invariant: its spread was chosen before the account's first charge."""
+    """The odometer of one account.
+
+    Invariant: its spread and its milestones were chosen before the account's first charge.
+    """
 
     first: AccountSpec
     charges: int
     odometer: Odometer
     anytime: bool
+    milestones: tuple[Milestone, ...]
 
     @staticmethod
     def start(first: AccountSpec) -> Meter:
@@ -53,7 +62,7 @@ class Meter:
         delta = float_down(first.delta)
         rho = rho_for(float_down(first.epsilon), delta) if 0.0 < delta < _LARGEST_DELTA else 0.0
         odometer = Odometer(delta, -log(delta) / rho) if rho > 0.0 else Odometer(_LARGEST_DELTA, 1.0)
-        return Meter(first, 0, odometer, rho > 0.0)
+        return Meter(first, 0, odometer, rho > 0.0, _milestones(first) if rho > 0.0 else ())
 
     def step(self, event: Event) -> Meter:
         """The odometer after a charge."""
@@ -61,12 +70,38 @@ class Meter:
 
     def read(self) -> Spending:
         """What it shows."""
-        totals, name = self.odometer, self.first.account
+        totals = self.odometer
+        bound: float | None
         if self.anytime:
-            may_fail = EXACT.add(self.first.delta, totals.spent_delta)
-            return Spending(name, self.charges, totals.epsilon, totals.spent_delta, totals.loss(), may_fail)
-        bound = None if totals.epsilon is None else float_up(totals.epsilon)
-        return Spending(name, self.charges, totals.epsilon, totals.spent_delta, bound, totals.spent_delta)
+            bound, may_fail = totals.loss(), EXACT.add(self.first.delta, totals.spent_delta)
+        else:
+            bound = None if totals.epsilon is None else float_up(totals.epsilon)
+            may_fail = totals.spent_delta
+        return Spending(
+            account=self.first.account,
+            charges=self.charges,
+            epsilon=totals.epsilon,
+            delta=totals.spent_delta,
+            loss=bound,
+            loss_delta=may_fail,
+            milestone=self._ahead(),
+            milestone_delta=self.first.delta,
+        )
+
+    def _ahead(self) -> Milestone | None:
+        """The next milestone; the slack that its statement allows for must have lasted, too."""
+        if self.odometer.spent_delta > _slack(self.first):
+            return None
+        return next((each for each in self.milestones if self.odometer.rho <= each.rho), None)
+
+
+def _slack(first: AccountSpec) -> Decimal:
+    return EXACT.multiply(first.delta, first.slack_share)
+
+
+def _milestones(first: AccountSpec) -> tuple[Milestone, ...]:
+    conversion = EXACT.subtract(first.delta, _slack(first))
+    return milestones(float_down(first.epsilon), float_down(conversion)) if conversion else ()
 
 
 def read_spending(entries: Iterable[Numbered]) -> dict[str, Spending]:

@@ -9,7 +9,7 @@ import pytest
 
 from dpsql.accounting import Approximate, Gaussian, Odometer, Pure, Threshold
 from dpsql.accounting.conversion import eps_from_zcdp, rho_for
-from dpsql.accounting.odometers import line, mixture, stitched
+from dpsql.accounting.odometers import line, milestones, mixture, stitched
 
 DELTA = 1e-6
 RHO_STAR = rho_for(1.0, DELTA)
@@ -111,3 +111,16 @@ def test_many_pure_steps_read_less_than_their_sum() -> None:
 
     assert odometer.loss() < 1.5 < 5.0
     assert odometer.loss() > log(2.0)
+
+
+def test_milestones_end_at_the_budget_and_are_below_what_holds_at_all_times() -> None:
+    found = milestones(1.0, DELTA)
+
+    assert [each.share for each in found] == [0.05, 0.1, 0.25, 0.5, 0.75, 1.0]
+    assert found[1].epsilon == pytest.approx(0.293, abs=6e-4)
+    assert found[-1].epsilon == pytest.approx(1.0, rel=1e-9)
+    assert all(each.epsilon < mixture(each.rho, DELTA, 565.0) for each in found)
+
+
+def test_a_budget_without_room_has_no_milestones() -> None:
+    assert milestones(1e-9, 1e-300) == ()

@@ -143,7 +143,7 @@ def test_an_idempotency_key_repeats_the_answer_and_refuses_another_query(run: Ru
 
 
 def test_the_budget_says_what_was_lost_so_far_and_not_of_quotas(run: Run) -> None:
-    run("query", BY_WARD)
+    run("query", BY_WARD, "--epsilon", "0.1")
 
     table = run("budget").stdout
     accounts = {
@@ -151,13 +151,18 @@ def test_the_budget_says_what_was_lost_so_far_and_not_of_quotas(run: Run) -> Non
     }
     sheet = run("budget", "--format", "csv").stdout.splitlines()
 
-    assert "so far   loss at most 0.5, except with probability 1e-6, whenever you look" in table
+    assert "so far   loss at most 0.1, except with probability 1e-6, whenever you look" in table
+    assert "milestone, still ahead, is (" in table
+    assert accounts["unit:patient"]["spent"].pop("milestone") > 0.5
     assert accounts["unit:patient"]["spent"] == {
+        "milestone_delta": "1e-6",
         "charges": 1,
-        "epsilon": "0.5",
+        "epsilon": "0.1",
         "delta": "0",
-        "loss": 0.5,
+        "loss": 0.1,
         "loss_delta": "1e-6",
     }
-    assert sheet[0].endswith("more,spent_charges,spent_epsilon,spent_delta,spent_loss,spent_loss_delta")
+    assert sheet[0].endswith(
+        "more,spent_charges,spent_epsilon,spent_delta,spent_loss,spent_loss_delta,spent_milestone,spent_milestone_delta"
+    )
     assert all(account["spent"] is None for name, account in accounts.items() if name.startswith("analyst:"))
