@@ -291,6 +291,21 @@ def public_facts(policy: Policy) -> str:
         backend.close()
 
 
+def exceeded_promises(policy: Policy) -> tuple[str, ...]:
+    """What the data does not keep of the policy's promises about units, a line each with an exact count.
+
+    For the owner only: the counts are private, and no analyst's answer depends on them.
+
+    Raises:
+        PolicyError, OperationalError: as `public_facts`.
+    """
+    backend = DuckDBBackend(policy)
+    try:
+        return tuple(map(str, backend.exceeded()))
+    finally:
+        backend.close()
+
+
 def _ledger(
     opener: Callable[..., Ledger], policy: Policy, facts_digest: str, location: str | Path | None
 ) -> Ledger:

@@ -32,26 +32,30 @@ def policy() -> None:
 def check(file: Path | None, policy: Path | None, form: str) -> None:
     """Report every fault of a policy file.
 
-    Also what the owner should know although nothing is wrong, and whether the source has its tables.
+    Also what the owner should know although nothing is wrong, whether the source has its tables,
+    and how many units break a promise of the policy that dpsql then enforces; these counts are exact.
     FILE is the policy file; without it, --policy or DPSQL_POLICY.
     """
     from dpsql.policy import load
-    from dpsql.session import account_specs, public_facts
+    from dpsql.session import account_specs, exceeded_promises
 
     path = policy_path(file or policy)
     promise = load(path)
     found = promise.source_path.exists()
-    if found:
-        public_facts(promise)
+    exceeded = exceeded_promises(promise) if found else ()
     specs = account_specs(promise)
     if form == format.TABLE:
         from dpsql.cli import screen
 
         screen.write(screen.table(_accounts(specs)))
     else:
-        click.echo(format.written(_accounts(specs), _document(promise, specs, found), form), nl=False)
+        click.echo(
+            format.written(_accounts(specs), _document(promise, specs, found, exceeded), form), nl=False
+        )
     for notice in promise.notices:
         failure.say(f"note: {notice}")
+    for promised in exceeded:
+        failure.say(f"data, exact and not for analysts: {promised}")
     failure.say(_verdict(path, promise, found))
 
 
@@ -122,13 +126,16 @@ def _accounts(specs: tuple[AccountSpec, ...]) -> format.Sheet:
     return format.listing(_ACCOUNT, [(spec.account, spec.epsilon, spec.delta) for spec in specs])
 
 
-def _document(promise: Policy, specs: tuple[AccountSpec, ...], found: bool) -> dict[str, object]:
+def _document(
+    promise: Policy, specs: tuple[AccountSpec, ...], found: bool, exceeded: tuple[str, ...]
+) -> dict[str, object]:
     return {
         "id": promise.id,
         "digest": promise.digest,
         "accounts": [{name: getattr(spec, name) for name in _ACCOUNT} for spec in specs],
         "notices": list(promise.notices),
         "source_checked": found,
+        "exceeded": list(exceeded),
     }
 
 

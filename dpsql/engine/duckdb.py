@@ -20,6 +20,7 @@ from dpsql.analysis.partitions import Key
 from dpsql.engine.catalog import Catalog
 from dpsql.engine.fit import misfits
 from dpsql.engine.folder import READERS, Folder
+from dpsql.engine.inspection import Exceeded, exceeded
 from dpsql.engine.interrupt import interruptible
 from dpsql.engine.noise import cell_type, in_unit, noise_table
 from dpsql.engine.postprocess import SETTINGS
@@ -115,6 +116,20 @@ class DuckDBBackend:
     def public_sql(self, query: Query) -> str:
         """The statement that `public` runs."""
         return public_sql(query)
+
+    def exceeded(self) -> tuple[Exceeded, ...]:
+        """What the data does not keep of the policy's promises about units; for the owner only.
+
+        Raises:
+            OperationalError: DP501 when the private tables cannot be read.
+        """
+        try:
+            return tuple(exceeded(self._policy, self._number))
+        except duckdb.Error:
+            raise OperationalError(errors.SOURCE, "The private tables cannot be read.") from None
+
+    def _number(self, sql: str) -> int:
+        return int(self._connection.execute(sql).fetchall()[0][0])
 
     def close(self) -> None:
         """Give the database back."""

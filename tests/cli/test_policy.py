@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import duckdb
+
 from tests.cli.conftest import POLICY, Run
 
 COUNT = "SELECT COUNT(*) AS n FROM patients"
@@ -109,3 +111,14 @@ def test_accept_without_an_answer_writes_nothing_and_says_so(run: Run, policy_fi
     assert "Nothing was written" in result.stderr
     assert "charged" not in result.stderr
     assert "policy accepted" not in run("ledger", "show").stdout
+
+
+def test_check_counts_the_units_that_the_data_gives_too_many_rows(run: Run, policy_file: Path) -> None:
+    with duckdb.connect(str(policy_file.with_name("ward.duckdb"))) as connection:
+        connection.execute("INSERT INTO patients SELECT * FROM patients WHERE patient_id < 3")
+
+    shown = run("policy", "check")
+    document = json.loads(run("policy", "check", "--format", "json").stdout)
+
+    assert "data, exact and not for analysts: tables.patients.max_rows: 3 units" in shown.stderr
+    assert len(document["exceeded"]) == 1
