@@ -176,11 +176,19 @@ def _heading(account: AccountState) -> Text:
 def _so_far(spending: Spending | None) -> Iterator[Text]:
     if spending is None or spending.loss is None:
         return
-    loss = f"{_rounded_up(spending.loss)}, except with probability {number(spending.loss_delta)}"
-    sums = "" if spending.epsilon is None else f"; epsilons add up to {number(spending.epsilon)}"
-    yield Text(f"  so far   loss at most {loss}, whenever you look{sums}", style="dim")
+    yield Text(f"  so far   loss at most {_bound(spending, spending.loss)}, whenever you look", style="dim")
     if spending.milestone is not None:
         yield Text(f"           {_until(spending.milestone, spending.milestone_delta)}", style="dim")
+
+
+def _bound(spending: Spending, loss: float) -> str:
+    """The bound, and how it may fail. The sum of epsilons can fail by the deltas of the charges only."""
+    epsilon = spending.epsilon
+    if epsilon is None or Decimal(loss) < epsilon:
+        sums = "" if epsilon is None else f" (epsilons add up to {number(epsilon)})"
+        return f"{_rounded_up(loss)}{sums}, except with probability {number(spending.loss_delta)}"
+    unless = f", except with probability {number(spending.delta)}" if spending.delta else ""
+    return f"{number(epsilon)}, the sum of epsilons{unless}"
 
 
 def _until(ahead: Milestone, delta: Decimal) -> str:

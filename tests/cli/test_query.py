@@ -151,7 +151,7 @@ def test_the_budget_says_what_was_lost_so_far_and_not_of_quotas(run: Run) -> Non
     }
     sheet = run("budget", "--format", "csv").stdout.splitlines()
 
-    assert "so far   loss at most 0.1, except with probability 1e-6, whenever you look" in table
+    assert "so far   loss at most 0.1, the sum of epsilons, whenever you look" in table
     assert "milestone, still ahead, is (" in table
     assert accounts["unit:patient"]["spent"].pop("milestone") > 0.5
     assert accounts["unit:patient"]["spent"] == {

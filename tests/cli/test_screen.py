@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
+from dpsql.accounting.odometers import Milestone
 from dpsql.cli.format import Sheet, cells
 from dpsql.cli.main import program
 from dpsql.cli.screen import budget, console, ended, table, write
-from dpsql.ledger import AccountState
+from dpsql.ledger import AccountState, Spending
 from tests.cli.conftest import Run
 
 WIDTHS = range(20, 121)
@@ -139,3 +140,30 @@ def test_a_rule_that_a_query_ended_is_named_as_ended(run: Run) -> None:
     assert ended(account) == ("residue", "rdp")
     assert "residue  ended" in text
     assert "docs/accounting.md" in text
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "loss", "said"),
+    [
+        ("0.3", "0", 0.30000000000000004, "0.3, the sum of epsilons, whenever you look"),
+        ("0.3", "2e-9", 0.30000000000000004, "0.3, the sum of epsilons, except with probability 2e-9, whenever you look"),
+        ("5", "0", 1.2341, "1.235 (epsilons add up to 5), except with probability 1e-6, whenever you look"),
+        (None, "0", 0.4, "0.4, except with probability 1e-6, whenever you look"),
+    ],
+)
+def test_what_was_lost_so_far_is_rounded_up_and_says_how_it_may_fail(
+    epsilon: str | None, delta: str, loss: float, said: str
+) -> None:
+    state = AccountState("unit:patient", Decimal(9), Decimal("1e-6"), {"basic": 0.5}, 1)
+    total = None if epsilon is None else Decimal(epsilon)
+    ahead = Milestone(0.25, 0.01, 0.4321)
+    spent = Spending(state.account, 3, total, Decimal(delta), loss, Decimal("1e-6"), ahead, Decimal("1e-6"))
+    file = io.StringIO()
+    terminal = console(file)
+
+    write(budget((state,), terminal, spent={state.account: spent}), terminal=terminal)
+
+    assert f"so far   loss at most {said}\n" in file.getvalue()
+    assert (
+        "all until its 25% milestone, still ahead, is (0.433, 1e-6)-differentially private" in file.getvalue()
+    )
