@@ -146,7 +146,12 @@ def test_a_rule_that_a_query_ended_is_named_as_ended(run: Run) -> None:
     ("epsilon", "delta", "loss", "said"),
     [
         ("0.3", "0", 0.30000000000000004, "0.3, the sum of epsilons, whenever you look"),
-        ("0.3", "2e-9", 0.30000000000000004, "0.3, the sum of epsilons, except with probability 2e-9, whenever you look"),
+        (
+            "0.3",
+            "2e-9",
+            0.30000000000000004,
+            "0.3, the sum of epsilons, except with probability 2e-9, whenever you look",
+        ),
         ("5", "0", 1.2341, "1.235 (epsilons add up to 5), except with probability 1e-6, whenever you look"),
         (None, "0", 0.4, "0.4, except with probability 1e-6, whenever you look"),
     ],
