@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import os
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -33,6 +34,9 @@ from dpsql.sql.expression import Value
 from dpsql.sql.parse import parse
 from dpsql.sql.relation import Query
 from dpsql.sql.resolve import resolve
+
+ANCHOR_FILE: Final = "DPSQL_ANCHOR"
+"""Environment variable with the path of the anchor file: for whoever runs the process, not for its policy."""
 
 LOG: Final = logging.getLogger("dpsql.operator")
 
@@ -309,14 +313,17 @@ def exceeded_promises(policy: Policy) -> tuple[str, ...]:
 def _ledger(
     opener: Callable[..., Ledger], policy: Policy, facts_digest: str, location: str | Path | None
 ) -> Ledger:
+    where = str(policy.ledger_location() if location is None else location)
+    anchor = os.environ.get(ANCHOR_FILE) if where != ":memory:" else None
     return opener(
-        policy.ledger_location() if location is None else location,
+        where,
         policy_id=policy.id,
         policy_digest=policy.digest,
         policy_text=policy.canonical(),
         facts_digest=facts_digest,
         accounts=account_specs(policy),
         describe_difference=policy.difference,
+        anchor_file=Path(anchor) if anchor else None,
     )
 
 

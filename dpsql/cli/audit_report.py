@@ -166,16 +166,18 @@ def _acts(acts: tuple[OwnerAct, ...]) -> Iterator[dict[str, Any]]:
 
     before: str | None = None
     for act in acts:
-        document: dict[str, Any] = {"sequence": act.sequence, "day": act.day}
-        if act.policy_text is None:
-            yield {**document, "what": "unlocked", "analyst": act.analyst}
+        document: dict[str, Any] = {"sequence": act.sequence, "day": act.day, "what": act.what}
+        if act.what == "unlocked":
+            yield {**document, "analyst": act.analyst}
             continue
-        what = "opened" if before is None else "policy_changed"
+        if act.what == "restored":
+            yield {**document, "lost": act.lost}
+            continue
         try:
             changes = [] if before is None else list(differences(before, act.policy_text))
         except ValueError:
             changes = []  # The text of a policy is its own business; the ledger keeps what it was given.
-        yield {**document, "what": what, "changes": changes}
+        yield {**document, "changes": changes}
         before = act.policy_text
 
 

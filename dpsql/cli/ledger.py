@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -143,6 +144,57 @@ def export(
 
 
 @ledger.command()
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@option.options(option.POLICY, option.LEDGER)
+def backup(file: Path, policy: Path | None, ledger: str | None) -> None:
+    """Copy the ledger to FILE, also while it is in use.
+
+    The copy holds the ledger's secret: keep it as protected. Its head is printed: note it elsewhere.
+    """
+    from dpsql.ledger.backup import back_up
+
+    head = back_up(ledger_location(policy, ledger), file)
+    failure.say(f"The backup {file} verifies; its head is {head}")
+
+
+@ledger.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@option.options(option.POLICY, option.LEDGER)
+@click.option(
+    "--anchor",
+    metavar="N:HASH",
+    help="An entry of the lost ledger after which nothing was charged. Default: the anchor file's.",
+)
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@click.pass_context
+def restore(
+    ctx: click.Context, file: Path, policy: Path | None, ledger: str | None, anchor: str | None, yes: bool
+) -> None:
+    """Put the backup FILE in the place of a lost ledger.
+
+    If the --anchor shows that the backup has every charge, budgets go on as they were. Otherwise every
+    budget counts as spent: what was charged since is unknown. No policy may have been accepted since the
+    backup; if one was, start a new ledger.
+    """
+    from dpsql.ledger.anchor_file import AnchorFile
+    from dpsql.ledger.backup import gap, restore
+    from dpsql.session import ANCHOR_FILE
+
+    noted = AnchorFile(Path(os.environ[ANCHOR_FILE])) if os.environ.get(ANCHOR_FILE) else None
+    newest = _anchor(anchor) or (None if noted is None else noted.read())
+    location = ledger_location(policy, ledger)
+    if gap(file, newest) != 0:
+        failure.say("Entries after this backup are lost: every budget will count as spent.")
+        if not yes and not click.confirm("Restore it?", err=True):
+            failure.say("Nothing was written.")
+            ctx.exit(failure.INTERRUPTED)
+    head = restore(file, location, newest)
+    if noted is not None:
+        noted.write(head)
+    failure.say(f"The ledger {location} is restored; its head is {head}")
+
+
+@ledger.command()
 @click.argument("analyst")
 @option.options(option.POLICY, option.LEDGER)
 def unlock(analyst: str, policy: Path | None, ledger: str | None) -> None:
@@ -190,7 +242,7 @@ def _lines(entries: Iterable[Numbered]) -> Iterable[Line]:
 
 
 def _line(numbered: Numbered, charged: dict[str, Line]) -> Line:
-    from dpsql.ledger import Charged, Failed, Opened, PolicyChanged, Released, Unlocked
+    from dpsql.ledger import Charged, Failed, Opened, PolicyChanged, Released, Restored, Unlocked
 
     entry = numbered.entry
     what, analyst, statement = "", None, None
@@ -202,6 +254,8 @@ def _line(numbered: Numbered, charged: dict[str, Line]) -> Line:
             what = "policy accepted"
         case Unlocked():
             what, analyst = "unlocked", entry.analyst
+        case Restored():
+            what = "restored" if entry.lost == 0 else "restored, budgets count as spent"
         case Charged():
             what, analyst, statement = "charged", entry.analyst, entry.statement
             charges = format.charge_documents([debit.charge for debit in entry.debits])

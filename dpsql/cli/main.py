@@ -96,13 +96,22 @@ def _ended(run: Callable[[], object]) -> int:
     envvar="DPSQL_LOG",
     help="The operator's log file; without it details of failed runs are dropped.",
 )
-def program(log: Path | None) -> None:
+@click.option(
+    "--anchor-file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    envvar="DPSQL_ANCHOR",
+    help="A file, out of reach of who can write the ledger, for the newest charge: it shows a rollback.",
+)
+def program(log: Path | None, anchor_file: Path | None) -> None:
     """Noisy answers about personal data, priced before a row is read.
 
     Answers go to stdout, everything else to stderr. Start with `dpsql demo`.
     """
     if log is not None:
         _check_writable(log)
+    if anchor_file is not None:
+        # Sessions read it there: it belongs to the process, not to a policy or a query.
+        os.environ["DPSQL_ANCHOR"] = str(anchor_file)
     operator = logging.getLogger(OPERATOR_LOG)
     # Without a handler Python prints such records on stderr, which is the analyst's.
     handler = logging.NullHandler() if log is None else logging.FileHandler(log, delay=True)

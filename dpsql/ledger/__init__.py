@@ -12,6 +12,7 @@ from dpsql.ledger.entry import (
     Opened,
     PolicyChanged,
     Released,
+    Restored,
     Unlocked,
 )
 from dpsql.ledger.ledger import Ledger
@@ -34,6 +35,7 @@ __all__ = [
     "PolicyChanged",
     "Receipt",
     "Released",
+    "Restored",
     "Spending",
     "Stored",
     "Unlocked",

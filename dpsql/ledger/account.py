@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 
-from dpsql.accounting.event import Event
+from dpsql.accounting.event import Approximate, Event, NonPrivate
 from dpsql.accounting.filters import Portfolio
 from dpsql.ledger.entry import Account, AccountSpec
 
@@ -42,6 +42,18 @@ def reopen_account(spec: AccountSpec, charged: Iterable[Event]) -> Account:
             break
         state = state.step(event)
     return Account(spec, state)
+
+
+def all_spent(spec: AccountSpec) -> tuple[Event, ...]:
+    """What stands for a lost history: all that the account could have admitted, as one black box.
+
+    Whatever it admitted is (epsilon, delta)-DP with its own numbers. A budget that no event can tell stands
+    as no privacy at all.
+    """
+    try:
+        return (Approximate(spec.epsilon, spec.delta),)
+    except ValueError:
+        return (NonPrivate(),)
 
 
 def account_state(account: Account, last: Event | None) -> AccountState:

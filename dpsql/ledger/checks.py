@@ -13,8 +13,18 @@ from dpsql.accounting.event import Event
 from dpsql.accounting.filters import Portfolio, check_open, check_step
 from dpsql.accounting.loss import delta_of, epsilon_of
 from dpsql.accounting.rounding import EXACT
-from dpsql.ledger.account import reopen_account
-from dpsql.ledger.entry import Account, Charged, Entry, Failed, Opened, PolicyChanged, Released, Unlocked
+from dpsql.ledger.account import all_spent, reopen_account
+from dpsql.ledger.entry import (
+    Account,
+    Charged,
+    Entry,
+    Failed,
+    Opened,
+    PolicyChanged,
+    Released,
+    Restored,
+    Unlocked,
+)
 from dpsql.ledger.terms import UNIT
 
 _TOLERANCE: Final = 1e-6
@@ -52,12 +62,23 @@ class Filters:
                     if not self._follows(account):
                         yield f"account {account.spec.account!r} holds more than its charges leave"
                 self._accounts = {account.spec.account: account for account in entry.accounts}
+            case Restored():
+                if set(entry.accounts) != self._restored(entry.lost):
+                    yield "the accounts of a restored backup are not those that it left"
+                self._accounts = {account.spec.account: account for account in entry.accounts}
             case Charged():
                 for debit in entry.debits:
                     if not self._covered(debit.charge.account, debit.charge.event, debit.after):
                         yield f"account {debit.charge.account!r} does not cover the charge"
             case _:
                 pass
+
+    def _restored(self, lost: int | None) -> set[Account]:
+        if lost == 0:
+            return set(self._accounts.values())
+        for name, account in self._accounts.items():
+            self._spent[name] = list(all_spent(account.spec))
+        return {Account(account.spec, None) for account in self._accounts.values()}
 
     def _covered(self, name: str, event: Event, after: Portfolio) -> bool:
         account = self._accounts.get(name)
@@ -92,7 +113,9 @@ class Sums:
     def faults(self, entry: Entry) -> Iterator[str]:
         """Adds up the events of each account and compares with the recorded state."""
         match entry:
-            case Opened() | PolicyChanged():
+            case Restored() if entry.lost != 0:
+                self._forget(entry)
+            case Opened() | PolicyChanged() | Restored():
                 for account in entry.accounts:
                     name, state = account.spec.account, account.state
                     if state is not None and not self._adds_up(name, state):
@@ -105,6 +128,13 @@ class Sums:
                         yield f"account {name!r} does not hold its budget less its charges"
             case _:
                 pass
+
+    def _forget(self, entry: Restored) -> None:
+        for account in entry.accounts:
+            name = account.spec.account
+            self._epsilon[name], self._delta[name] = Decimal(0), Decimal(0)
+            for event in all_spent(account.spec):
+                self._add(name, event)
 
     def _add(self, name: str, event: Event) -> None:
         sofar, epsilon = self._epsilon.get(name, Decimal(0)), epsilon_of(event)
@@ -141,7 +171,7 @@ class Releases:
                 if receipt not in self._open:
                     yield f"receipt {receipt} was never charged, or was closed before"
                 self._open.discard(receipt)
-            case Opened() | PolicyChanged() | Unlocked():
+            case Opened() | PolicyChanged() | Unlocked() | Restored():
                 pass
 
 

@@ -107,7 +107,19 @@ class Unlocked:
     analyst: str
 
 
-Entry: TypeAlias = Opened | Charged | Released | Failed | PolicyChanged | Unlocked
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """The data owner put a backup in the ledger's place.
+
+    `lost` entries had followed the backup's last one; 0: no charge among them; None: nobody knows. Unless it
+    is 0, no account has a state: what was charged in the gap is unknown, so all of each budget is spent.
+    """
+
+    lost: int | None
+    accounts: tuple[Account, ...]
+
+
+Entry: TypeAlias = Opened | Charged | Released | Failed | PolicyChanged | Unlocked | Restored
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +185,12 @@ def _fields(entry: Entry) -> dict[str, object]:
             }
         case Unlocked():
             return {"kind": "unlocked", "analyst": entry.analyst}
+        case Restored():
+            return {
+                "kind": "restored",
+                "lost": entry.lost,
+                "accounts": [_account_to_dict(account) for account in entry.accounts],
+            }
         case _:
             assert_never(entry)
 
@@ -260,6 +278,11 @@ def _entry(fields: dict[str, Any]) -> Entry:
             )
         case "unlocked":
             return Unlocked(_text(fields["analyst"]))
+        case "restored":
+            return Restored(
+                lost=None if fields["lost"] is None else int(fields["lost"]),
+                accounts=tuple(_account_from_dict(account) for account in fields["accounts"]),
+            )
         case _:
             raise ValueError("The entry is of a kind this version of dpsql does not know.")
 

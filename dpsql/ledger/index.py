@@ -25,6 +25,7 @@ from dpsql.ledger.entry import (
     Opened,
     PolicyChanged,
     Released,
+    Restored,
     Unlocked,
     dumps,
     spec_from_dict,
@@ -154,7 +155,7 @@ def read_state(values: Values, account: str) -> Portfolio | None:
 def agrees(standing: Standing, entry: Entry) -> bool:
     """Whether the entry left the account as it stands."""
     match entry:
-        case Opened() | PolicyChanged():
+        case Opened() | PolicyChanged() | Restored():
             return standing.account in entry.accounts
         case Charged():
             account = standing.account
@@ -190,13 +191,17 @@ def _apply(values: Values, sequence: int, entry: Entry) -> None:
     match entry:
         case Opened():
             policy = CurrentPolicy(entry.policy_id, entry.policy_digest, entry.facts_digest, sequence)
-            _put_policy(values, policy, entry.accounts)
+            _put_policy(values, policy)
+            _put_accounts(values, sequence, entry.accounts)
         case PolicyChanged():
             before = read_policy(values)
             if before is None:
                 raise KeyError(POLICY)
             policy = CurrentPolicy(before.policy_id, entry.policy_digest, entry.facts_digest, sequence)
-            _put_policy(values, policy, entry.accounts)
+            _put_policy(values, policy)
+            _put_accounts(values, sequence, entry.accounts)
+        case Restored():
+            _put_accounts(values, sequence, entry.accounts)
         case Charged():
             _put_charge(values, sequence, entry)
         case Released(receipt):
@@ -212,8 +217,11 @@ def _apply(values: Values, sequence: int, entry: Entry) -> None:
             assert_never(entry)
 
 
-def _put_policy(values: Values, policy: CurrentPolicy, accounts: tuple[Account, ...]) -> None:
+def _put_policy(values: Values, policy: CurrentPolicy) -> None:
     values.put(POLICY, ONLY, partial(_dumps, policy))
+
+
+def _put_accounts(values: Values, sequence: int, accounts: tuple[Account, ...]) -> None:
     charged = {name: standing.charged for name, standing in read_standings(values).items()}
     for name in charged:
         values.drop(ACCOUNT, name)
@@ -221,7 +229,7 @@ def _put_policy(values: Values, policy: CurrentPolicy, accounts: tuple[Account, 
     for account in accounts:
         name = account.spec.account
         values.put(ACCOUNT, name, partial(_dumps_spec, account.spec))
-        _put_state(values, name, account.state, policy.sequence, charged.get(name, 0))
+        _put_state(values, name, account.state, sequence, charged.get(name, 0))
 
 
 def _put_charge(values: Values, sequence: int, entry: Charged) -> None:

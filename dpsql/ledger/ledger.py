@@ -15,6 +15,7 @@ from typing import Final, Self
 from dpsql import errors
 from dpsql.accounting.filters import Portfolio
 from dpsql.ledger import index
+from dpsql.ledger.anchor_file import AnchorFile
 from dpsql.ledger.chain import Anchor
 from dpsql.ledger.damage import broken
 from dpsql.ledger.entry import AccountSpec, Charged, Debit, Failed, Opened, PolicyChanged, Released, Unlocked
@@ -34,9 +35,10 @@ class Ledger(LedgerReader):
     Safe for threads, and for several processes on one machine. Made by `Ledger.open`.
     """
 
-    def __init__(self, store: Store, terms: Terms) -> None:
+    def __init__(self, store: Store, terms: Terms, anchor: AnchorFile | None = None) -> None:
         super().__init__(store)
         self._terms = terms
+        self._anchor = anchor
 
     @classmethod
     def open(
@@ -49,17 +51,20 @@ class Ledger(LedgerReader):
         facts_digest: str,
         accounts: tuple[AccountSpec, ...],
         describe_difference: Describe | None = None,
+        anchor_file: Path | None = None,
     ) -> Self:
         """The ledger of a policy at a path or ":memory:"; created when there is none.
 
         `describe_difference` gets the ledger's policy text and returns how this policy differs from it.
+        `anchor_file` is compared with the ledger now and renewed with every charge; made if it is absent.
 
         Raises:
-            LedgerError: when it cannot be opened, does not hold together, or belongs to another policy id.
+            LedgerError: when it cannot be opened, does not hold together, lacks the anchor, or belongs
+                to another policy id.
             PolicyError: when the policy, its public facts or its budgets are not those of the ledger.
         """
         terms = Terms(policy_id, policy_digest, policy_text, facts_digest, accounts, describe_difference)
-        ledger = cls(open_store(location), terms)
+        ledger = cls(open_store(location), terms, None if anchor_file is None else AnchorFile(anchor_file))
         ledger._or_close(ledger._begin)
         return ledger
 
@@ -74,6 +79,7 @@ class Ledger(LedgerReader):
         facts_digest: str,
         accounts: tuple[AccountSpec, ...],
         describe_difference: Describe | None = None,
+        anchor_file: Path | None = None,
     ) -> Self:
         """Opens the ledger as `open` does and puts the policy in force if it differs; the owner's decision.
 
@@ -86,7 +92,7 @@ class Ledger(LedgerReader):
             PolicyError: when the privacy unit's account would be left behind, or a budget is impossible.
         """
         terms = Terms(policy_id, policy_digest, policy_text, facts_digest, accounts, describe_difference)
-        ledger = cls(open_store(location), terms)
+        ledger = cls(open_store(location), terms, None if anchor_file is None else AnchorFile(anchor_file))
         ledger._or_close(ledger._change)
         return ledger
 
@@ -142,6 +148,7 @@ class Ledger(LedgerReader):
                 debits=self._admit(charges),
             )
             written = append(self._store, entry)
+        self._note_head()
         return issue(written.sequence, written.hash, entry)
 
     def admits(self, charges: tuple[Charge, ...]) -> str | None:
@@ -217,10 +224,18 @@ class Ledger(LedgerReader):
     def _or_close(self, action: Callable[[], None]) -> None:
         try:
             with self._store.writing():
+                if self._anchor is not None:
+                    self._anchor.check(self._store)
                 action()
+            self._note_head()
         except BaseException:
             self.close()
             raise
+
+    def _note_head(self) -> None:
+        # Between a charge and this a rollback goes unseen, but until this is done there is no receipt.
+        if self._anchor is not None:
+            self._anchor.advance(self._store)
 
     def _begin(self) -> None:
         if self._store.last() is None:

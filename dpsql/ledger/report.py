@@ -19,13 +19,13 @@ from dpsql.ledger.audit import Finding
 from dpsql.ledger.chain import Anchor
 from dpsql.ledger.entry import (
     Account,
-    AccountSpec,
     Charged,
     Failed,
     Numbered,
     Opened,
     PolicyChanged,
     Released,
+    Restored,
     Unlocked,
 )
 from dpsql.ledger.reader import LedgerReader
@@ -55,12 +55,18 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class OwnerAct:
-    """A decision of the data owner: the policy that was put in force, or the analyst who was unlocked."""
+    """A decision of the data owner.
+
+    `what` is "opened" or "policy_changed" with the text of the policy, "unlocked" with the analyst, or
+    "restored" with the number of lost entries (None: unknown).
+    """
 
     sequence: int
     day: str
-    policy_text: str | None
-    analyst: str | None
+    what: str
+    policy_text: str = ""
+    analyst: str | None = None
+    lost: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +142,7 @@ def build_report(reader: LedgerReader, anchor: Anchor | None = None, *, literals
         first_day=gathered.first_day,
         last_day=gathered.last_day,
         accounts=tuple(gathered.account(name) for name in names),
-        closed=tuple(sorted(gathered.spent.keys() - gathered.accounts.keys())),
+        closed=tuple(sorted(gathered.last.keys() - gathered.accounts.keys())),
         questions=tuple(gathered.questions.values()),
         acts=tuple(gathered.acts),
         findings=reader.verify(anchor),
@@ -156,8 +162,8 @@ class _Gathered:
     first_day: str = ""
     last_day: str = ""
     accounts: dict[str, Account] = field(default_factory=dict)
-    first: dict[str, AccountSpec] = field(default_factory=dict)
-    spent: dict[str, list[Event]] = field(default_factory=dict)
+    meters: dict[str, Meter] = field(default_factory=dict)
+    last: dict[str, Event] = field(default_factory=dict)
     questions: dict[str, Question] = field(default_factory=dict)
     acts: list[OwnerAct] = field(default_factory=list)
 
@@ -176,14 +182,12 @@ class _Gathered:
 
     def account(self, name: str) -> AccountReport:
         """The report on one account."""
-        held, spent = self.accounts[name], self.spent.get(name, [])
-        if not spent:
+        held = self.accounts[name]
+        if not self.meters[name].touched:
             return AccountReport(account_state(held, None), 0, None, Decimal(0))
-        meter = Meter.start(self.first[name])
-        for event in spent:
-            meter = meter.step(event)
-        so_far = meter.read()
-        return AccountReport(account_state(held, spent[-1]), len(spent), so_far.loss, so_far.loss_delta)
+        so_far = self.meters[name].read()
+        state = account_state(held, self.last.get(name))
+        return AccountReport(state, so_far.charges, so_far.loss, so_far.loss_delta)
 
     def _see(self, numbered: Numbered) -> None:
         entry, day = numbered.entry, numbered.time[:_DAY]
@@ -199,7 +203,10 @@ class _Gathered:
             case Failed(receipt):
                 self._conclude(receipt, FAILED)
             case Unlocked(analyst):
-                self.acts.append(OwnerAct(numbered.sequence, day, None, analyst))
+                self.acts.append(OwnerAct(numbered.sequence, day, "unlocked", analyst=analyst))
+            case Restored():
+                self._restore(entry)
+                self.acts.append(OwnerAct(numbered.sequence, day, "restored", lost=entry.lost))
             case _:
                 assert_never(entry)
 
@@ -208,14 +215,24 @@ class _Gathered:
             self.policy_id = entry.policy_id
         self.policy_text, self.policy_digest = entry.policy_text, entry.policy_digest
         self.accounts = {account.spec.account: account for account in entry.accounts}
-        self.first = {name: account.spec for name, account in self.accounts.items()} | self.first
-        self.acts.append(OwnerAct(sequence, day, entry.policy_text, None))
+        for name, account in self.accounts.items():
+            self.meters[name] = self.meters.get(name) or Meter.start(account.spec)
+        what = "opened" if isinstance(entry, Opened) else "policy_changed"
+        self.acts.append(OwnerAct(sequence, day, what, policy_text=entry.policy_text))
+
+    def _restore(self, entry: Restored) -> None:
+        for account in entry.accounts:
+            name = account.spec.account
+            self.accounts[name] = account
+            if entry.lost != 0:
+                self.meters[name] = self.meters[name].lose(account.spec)
 
     def _charge(self, sequence: int, day: str, entry: Charged) -> None:
         for debit in entry.debits:
             name = debit.charge.account
-            self.spent.setdefault(name, []).append(debit.charge.event)
+            self.last[name] = debit.charge.event
             if name in self.accounts:
+                self.meters[name] = self.meters[name].step(debit.charge.event)
                 self.accounts[name] = Account(self.accounts[name].spec, debit.after)
         statement = entry.statement if self.literals else without_literals(entry.statement)
         charges = tuple(debit.charge for debit in entry.debits)

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from math import log
+from math import isfinite, log
 from typing import Final
 
 from dpsql.accounting.conversion import rho_for
 from dpsql.accounting.event import Event
 from dpsql.accounting.odometers import Milestone, Odometer, milestones
 from dpsql.accounting.rounding import EXACT, float_down, float_up
+from dpsql.ledger.account import all_spent
 from dpsql.ledger.damage import broken
-from dpsql.ledger.entry import AccountSpec, Charged, Numbered, Opened, PolicyChanged
+from dpsql.ledger.entry import AccountSpec, Charged, Numbered, Opened, PolicyChanged, Restored
 
 _LARGEST_DELTA: Final = 0.5  # above it a bound on the loss means nothing
 
@@ -68,11 +69,23 @@ class Meter:
         """The odometer after a charge."""
         return replace(self, charges=self.charges + 1, odometer=self.odometer.step(event))
 
+    def lose(self, last: AccountSpec) -> Meter:
+        """The odometer after a history was lost that this budget admitted: all of it counts as charged."""
+        odometer = Meter.start(self.first).odometer
+        for event in all_spent(last):
+            odometer = odometer.step(event)
+        return replace(self, odometer=odometer)
+
+    @property
+    def touched(self) -> bool:
+        """Whether anything was charged."""
+        return self.charges > 0 or self.odometer != Meter.start(self.first).odometer
+
     def read(self) -> Spending:
         """What it shows."""
         totals = self.odometer
         bound: float | None
-        if self.anytime:
+        if self.anytime and isfinite(totals.rho):
             bound, may_fail = totals.loss(), EXACT.add(self.first.delta, totals.spent_delta)
         else:
             bound = None if totals.epsilon is None else float_up(totals.epsilon)
@@ -123,6 +136,9 @@ def read_spending(entries: Iterable[Numbered]) -> dict[str, Spending]:
                     if name not in meters:
                         raise broken(f"Entry {numbered.sequence} charges {name!r}, which was never opened")
                     meters[name] = meters[name].step(debit.charge.event)
+            case Restored(lost=lost, accounts=accounts) if lost != 0:
+                for account in accounts:
+                    meters[account.spec.account] = meters[account.spec.account].lose(account.spec)
             case _:
                 pass
-    return {name: meter.read() for name, meter in meters.items() if meter.charges}
+    return {name: meter.read() for name, meter in meters.items() if meter.touched}

@@ -12,7 +12,7 @@ import stat
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
@@ -189,6 +189,15 @@ class SQLiteStore:
             return "SQLite finds damaged pages."
         return None if tables == _SCHEMA else "The tables are not those of a ledger."
 
+    def copy_to(self, path: str) -> None:
+        """Writes the last committed state to a new file, which only its owner can read; others may go on."""
+        with self._lock, _translated(path):
+            _create_file(path)
+            with closing(sqlite3.connect(path)) as target:
+                self._connection.backup(target)
+                # A copy is one file: read or moved, it needs no side file.
+                target.execute("PRAGMA journal_mode=DELETE")
+
     def close(self) -> None:
         """Closes the file."""
         with self._lock:
@@ -267,10 +276,11 @@ def _create_file(path: str) -> None:
     except FileExistsError:
         return
     os.close(descriptor)
-    _sync_folder(os.path.dirname(os.path.abspath(path)))
+    sync_folder(os.path.dirname(os.path.abspath(path)))
 
 
-def _sync_folder(path: str) -> None:
+def sync_folder(path: str) -> None:
+    """Makes a new name in a folder survive a power cut."""
     # Without it a power cut could take the new file away, and the next session would start unspent.
     if hasattr(os, "O_DIRECTORY"):
         descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)

@@ -9,8 +9,8 @@ from typing import Final
 from dpsql import errors
 from dpsql.accounting.event import Event
 from dpsql.ledger import index
-from dpsql.ledger.account import reopen_account
-from dpsql.ledger.entry import Account, AccountSpec, Charged, Numbered, Opened, PolicyChanged
+from dpsql.ledger.account import all_spent, reopen_account
+from dpsql.ledger.entry import Account, AccountSpec, Charged, Numbered, Opened, PolicyChanged, Restored
 
 UNIT: Final = "unit:"
 Describe = Callable[[str], tuple[str, ...]]
@@ -128,6 +128,9 @@ def _charged_events(log: Iterable[Numbered], accounts: set[str]) -> dict[str, li
     if not accounts:
         return spent
     for numbered in log:
+        if isinstance(numbered.entry, Restored) and numbered.entry.lost != 0:
+            specs = {account.spec.account: account.spec for account in numbered.entry.accounts}
+            spent |= {name: list(all_spent(specs[name])) for name in accounts & specs.keys()}
         if isinstance(numbered.entry, Charged):
             for debit in numbered.entry.debits:
                 if debit.charge.account in accounts:
