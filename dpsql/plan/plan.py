@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from dpsql.analysis.aggregates import Measure
 from dpsql.analysis.analysis import Analysis
@@ -95,7 +95,7 @@ class Outlook:
     more: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Plan:
     """A priced query: nothing has been read or spent yet.
 
@@ -111,7 +111,7 @@ class Plan:
     sql: str = ""
     outlook: tuple[Outlook, ...] = ()
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """SHA-256 of all that decides the answer's law: the canonical query, its noise and its price."""
         analysis = self.analysis
