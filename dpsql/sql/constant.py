@@ -66,8 +66,8 @@ def number(text: str, position: Position | None) -> Literal:
 
 
 def _double(value: Decimal, position: Position | None) -> Literal:
-    # Beyond this a double is infinite or 0, and exact arithmetic on the exponent would never end.
-    if value != 0 and not -300 <= value.adjusted() <= 300:
+    # Beyond this a double is infinite or 0, and exact arithmetic on the exponent would not end.
+    if value != 0 and not -400 <= value.adjusted() <= 300:
         raise _beyond(position)
     if len(value.as_tuple().digits) > MAX_DIGITS:
         raise _beyond(position)
@@ -76,7 +76,9 @@ def _double(value: Decimal, position: Position | None) -> Literal:
 
 def _beyond(position: Position | None) -> ProgrammingError:
     return ProgrammingError(
-        errors.TYPE_MISMATCH, "A number is beyond the range of doubles, 1e-300 to 1e300.", position=position
+        errors.TYPE_MISMATCH,
+        "A number is beyond 1e300, the range of doubles, or has too many digits.",
+        position=position,
     )
 
 
