@@ -11,6 +11,7 @@ import sqlite3
 import stat
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
@@ -113,6 +114,9 @@ class SQLiteStore:
             if not read_only and path != MEMORY:
                 _create_file(path)
             self._connection = _connect(path, read_only=read_only)
+            # A session that nobody closed gives its file back when it is forgotten.
+            forgotten = weakref.finalize(self, _close, self._connection, self._process)
+            forgotten.atexit = False
             try:
                 self._prepare(read_only=read_only)
             except BaseException:
@@ -288,6 +292,12 @@ def sync_folder(path: str) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def _close(connection: sqlite3.Connection, process: int) -> None:
+    # A forked child holds a copy that is its parent's to close.
+    if os.getpid() == process:
+        connection.close()
 
 
 def _connect(path: str, *, read_only: bool) -> sqlite3.Connection:

@@ -4,6 +4,7 @@ import os
 import sqlite3
 import stat
 import threading
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -22,11 +23,10 @@ def path(tmp_path: Path) -> Path:
 
 
 def edit(path: Path, *statements: str) -> None:
-    connection = sqlite3.connect(path)
-    for statement in statements:
-        connection.execute(statement)
-    connection.commit()
-    connection.close()
+    with closing(sqlite3.connect(path)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
 
 
 def test_a_ledger_and_its_side_files_are_for_the_owner_only(path: Path) -> None:
