@@ -19,7 +19,7 @@ help:
 	@echo "make demo     answer a few questions about an invented clinic"
 	@echo "make test     every test that takes seconds (under five minutes)"
 	@echo "make check    format, lint, types, layers, documentation"
-	@echo "make audit    the slow and the statistical tests"
+	@echo "make audit    every test, also the slow ones, on examples not tried before"
 	@echo "make bench    run every program in benchmarks/"
 	@echo "make golden   rewrite the expected plans after a change that is meant"
 	@echo "make clean    remove what make made"
@@ -38,7 +38,7 @@ check: $(VENV)/.installed-dev $(CLINIC)
 	$(RUN) -m pytest tests/test_docs.py tests/test_imports.py
 
 audit: $(VENV)/.installed-dev $(CLINIC)
-	$(RUN) -m pytest -m "slow or statistical" -n 2
+	HYPOTHESIS_PROFILE=explore $(RUN) -m pytest -n 2
 
 bench: $(VENV)/.installed-dev
 	@for program in benchmarks/*.py; do echo "== $$program"; $(RUN) $$program || exit; done

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from tests.reference.clinic import Database, clinic
+
+# Everyday runs try the same examples each time, so that a change is judged by the change alone; `make audit`
+# explores new ones. No test has a deadline: machines are shared.
+settings.register_profile("everyday", derandomize=True, deadline=None)
+settings.register_profile("explore", deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "everyday"))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
