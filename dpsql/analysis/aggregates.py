@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from typing import Final
@@ -264,22 +263,16 @@ class Decomposition:
 
     def _declared(self, part: Expression) -> Interval | None:
         declared = self._policy_column(part)
-        if declared is None or declared.bounds is None or not part.type.numeric:
+        if declared is None or declared.number_bounds is None:
             return None
-        low, high = declared.bounds
-        return Interval(_number(low), _number(high))
+        low, high = declared.number_bounds
+        return Interval(Fraction(low), Fraction(high))
 
 
 def _argument(aggregate: Aggregate) -> Expression:
     if aggregate.argument is None:
         raise TypeError("SUM and AVG have an argument")
     return aggregate.argument
-
-
-def _number(bound: object) -> Fraction:
-    if isinstance(bound, (int, Decimal)):
-        return Fraction(bound)
-    raise TypeError("a numeric column has numeric bounds")
 
 
 def _range(bounds: Interval) -> str:

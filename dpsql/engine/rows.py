@@ -38,9 +38,9 @@ class RowWriter:
         found = {}
         for scan in self._query.scans:
             for column in self._policy.tables[scan.table].columns.values():
-                if column.type in ("integer", "double", "decimal") and column.bounds is not None:
-                    low, high = column.bounds
-                    found[scan.alias, column.name] = Interval(Fraction(low), Fraction(high))  # type: ignore[arg-type]
+                if column.number_bounds is not None:
+                    low, high = column.number_bounds
+                    found[scan.alias, column.name] = Interval(Fraction(low), Fraction(high))
         return found
 
     def used(self, alias: str) -> list[str]:
